@@ -5,7 +5,7 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
 import type { RestoredVault } from "../documents/state.ts";
 import { VaultError } from "../errors.ts";
-import { checkWritable } from "../handover/out-file.ts";
+import { checkWritable } from "../handover/pass-on.ts";
 import type { Io } from "../parts/basics.ts";
 import type { OpenState } from "../parts/state.ts";
 import { joined } from "../protocol/endpoints.ts";

@@ -10,7 +10,7 @@ import { fingerprint } from "../protocol/fingerprint.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/exchange.ts";
 import { meant } from "../settings/given.ts";
-import { checkWritable } from "./out-file.ts";
+import { checkWritable } from "./pass-on.ts";
 
 const refusal = (what: string, hint: string, facts: ErrorFacts = {}): VaultError =>
   new VaultError("invalid-input", `--credentials-out: ${what}; nothing was sent`, {

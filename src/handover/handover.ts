@@ -52,10 +52,6 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
   return { ...document, exchange: { ...document.exchange, state, acknowledgedAt } };
 }
 
-/** Whether contents go to a file, a command or a program, in place of stdout. */
-const isPassed = ({ out, outDir, exec, program }: RunOptions): boolean =>
-  (out ?? outDir ?? exec ?? program) !== undefined;
-
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
 export async function createHandover(
   basics: Basics,
@@ -64,8 +60,13 @@ export async function createHandover(
 ): Promise<Handover> {
   const { out, options } = outputs;
   const { saveCmd, withCredentials } = options;
+  const { outDir, exec, program } = options;
+  const isPassed = (options.out ?? outDir ?? exec ?? program) !== undefined;
   // Before the start: a delivery must not fail for want of it.
-  if (isPassed(options) || saveCmd !== undefined) await import("./pass-on.ts");
+  const passing = isPassed || saveCmd !== undefined ? await import("./pass-on.ts") : undefined;
+  const pass = async (document: GetDocument): Promise<void> =>
+    await passing?.passContents(basics, outputs, document);
+  const write = isPassed ? pass : outputs.print;
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let replaced = given?.exact === undefined ? undefined : hash("sha256", given.exact);
@@ -79,16 +80,15 @@ export async function createHandover(
     async deliver(delivery) {
       const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
-        start.operation !== "get" || (await deliverContents(basics, delivery, outputs, start));
+        start.operation !== "get" ||
+        (await deliverContents(basics.io, delivery, outputs, start, write));
       if (recovery !== undefined) {
         const { unread: _, ...read } = recovery;
         const document = isShown ? read : recovery;
         try {
           out?.write(document);
-          if (saveCmd !== undefined) {
-            const { saveRecovery } = await import("./pass-on.ts");
-            replaced = await saveRecovery(basics, saveCmd, document, replaced ?? null);
-          }
+          if (saveCmd !== undefined && passing !== undefined)
+            replaced = await passing.saveRecovery(basics, saveCmd, document, replaced ?? null);
         } catch (error) {
           if (isShown || !(error instanceof HandoverFailure)) throw error;
           throw new HandoverFailure(error.reason, error.message, { delivered: false });
@@ -110,22 +110,17 @@ export async function createHandover(
  * @throws HandoverFailure
  */
 async function deliverContents(
-  basics: Basics,
+  io: Io,
   delivery: Delivery,
   outputs: Outputs,
   { noAck }: Start,
+  write: Outputs["print"],
 ): Promise<boolean> {
-  const { io } = basics;
-  const { options, print } = outputs;
   const document = getDocument(delivery);
-  if (delivery.lastRead && options.program?.takesAll(document) === false)
+  if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
-  if (isPassed(options) || print !== undefined) {
-    await orHeld(outputs, async () => {
-      if (!isPassed(options)) return await print?.(document, delivery);
-      const { passContents } = await import("./pass-on.ts");
-      await passContents(basics, outputs, document);
-    });
+  if (write !== undefined) {
+    await orHeld(outputs, async () => await write(document, delivery));
     return true;
   }
   const isMasked = delivery.exchange.limited && !showsContents(io.output);

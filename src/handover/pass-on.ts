@@ -1,13 +1,20 @@
 import { hash } from "node:crypto";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Basics } from "../parts/basics.ts";
+import type { Host } from "../host.ts";
+import { VaultError } from "../errors.ts";
 import type { RecoveryDocument } from "../exchange/credentials.ts";
 import { HandoverFailure } from "../exchange/recovery.ts";
 import type { GetDocument } from "../documents/exchange.ts";
+import type { VaultsOptions } from "../input/flags.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
-import { removeLeftovers } from "../files/durable-file.ts";
-import type { VaultsOptions } from "../input/flags.ts";
-import { outFileOf, writeOut } from "./out-file.ts";
+import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
+import { createFolder } from "../files/private-directory.ts";
+import { isObject, parseJson } from "../protocol/json.ts";
+import { checkNotOurs } from "../cli/own-files.ts";
+import { jsonText } from "../terminal/redactor.ts";
 import type { Program } from "./program.ts";
 
 /**
@@ -82,4 +89,130 @@ export async function saveRecovery(
     VAULTSVC_GIVEN_SHA256: given ?? "",
   });
   return hash("sha256", text);
+}
+
+/** Options that name files for contents. */
+interface OutOptions {
+  out?: string | undefined;
+  outDir?: string | undefined;
+  credentialsOut?: string | undefined;
+}
+
+/** The file that receives the contents of a vault, in place of stdout: that of --out, or one in the folder of --out-dir. */
+export const outFileOf = ({ out, outDir }: OutOptions, uuid: string): string | undefined =>
+  outDir === undefined ? out : join(outDir, `${uuid}.json`);
+
+/**
+ * Checks, before anything is sent, that the place of --out or --out-dir can be written to; makes the folder (0700) if it is missing.
+ * @throws `invalid-input`, and `usage` if --credentials-out names the same file
+ */
+export function prepareOut(basics: Basics, { out, outDir, credentialsOut }: OutOptions): void {
+  const { host } = basics.io;
+  if (outDir !== undefined) {
+    const path = host.resolve(outDir);
+    checkNotOurs(basics, "--out-dir", join(path, "x"));
+    const why = obstacleIn(path, true);
+    if (why !== null)
+      throw new VaultError("invalid-input", `--out-dir: ${outDir} ${why}; nothing was sent`, {
+        hint: "name a folder that you can write to, such as --out-dir ./vaults",
+      });
+  }
+  if (out === undefined) return;
+  if (credentialsOut !== undefined && host.resolve(credentialsOut) === host.resolve(out))
+    throw new VaultError(
+      "usage",
+      "--out and --credentials-out name the same file; nothing was sent",
+      { hint: "--out vault.json --credentials-out pair.json" },
+    );
+  checkWritable(basics, "--out", out);
+}
+
+/** Why no file can be made in a folder, which is made first if it `mayMiss`; null if one can. */
+function obstacleIn(folder: string, mayMiss: boolean): string | null {
+  try {
+    if (mayMiss && statSync(folder, { throwIfNoEntry: false }) === undefined) createFolder(folder);
+    if (!statSync(folder).isDirectory()) return "is not a folder";
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return "does not exist";
+    const isFile = code === "ENOTDIR" || code === "EEXIST";
+    return isFile ? "is not a folder" : `cannot be written to (${code})`;
+  }
+}
+
+/**
+ * Checks, before the start of a vault, that its file can be written.
+ * @throws `invalid-input`
+ */
+export function checkOut(host: Host, options: OutOptions, uuid: string): void {
+  const path = outFileOf(options, uuid);
+  const why = path === undefined ? null : reasonAgainst(host.resolve(path), uuid);
+  if (why === null) return;
+  const flag = options.out === undefined ? "--out-dir" : "--out";
+  const message = `${flag}: ${path} ${why}, and is not replaced; nothing was sent`;
+  throw new VaultError("invalid-input", message, {
+    uuid,
+    hint: "name another place, or move this file away",
+  });
+}
+
+/**
+ * Writes the contents of a vault into its file: whole and durable when it returns.
+ * @throws an error that names the file if that holds something else by now; Node's error
+ */
+export function writeOut(host: Host, path: string, document: GetDocument): void {
+  const file = host.resolve(path);
+  const why = reasonAgainst(file, document.uuid);
+  if (why !== null) throw new Error(`${path} ${why}`);
+  replaceFile(file, `${jsonText(document, 2)}\n`);
+}
+
+/** Returns the path of a vault's file, if it is missing or empty; else null. */
+export function missingOut(host: Host, options: OutOptions, uuid: string): string | null {
+  const path = outFileOf(options, uuid);
+  if (path === undefined) return null;
+  const { size = 0 } = statSync(host.resolve(path), { throwIfNoEntry: false }) ?? {};
+  return size > 0 ? null : path;
+}
+
+/** Why a file is not to be replaced; null if it is new or empty, or holds earlier contents of the same vault. */
+function reasonAgainst(file: string, vault: string): string | null {
+  const obstacle = obstacleAt(file);
+  if (obstacle !== null) return `is ${obstacle}`;
+  try {
+    const text = readFileSync(file, "utf8");
+    if (text.trim() === "") return null;
+    const held = parseJson(text);
+    const isOurs =
+      isObject(held) &&
+      isObject(held["vault"]) &&
+      isObject(held["exchange"]) &&
+      String(held["uuid"]).toLowerCase() === vault.toLowerCase();
+    return isOurs ? null : other;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    return code === undefined ? other : `cannot be read (${code})`;
+  }
+}
+
+const other = "holds something else than contents of this vault";
+
+/**
+ * Checks, before anything is sent, that the file of a flag can be written.
+ * @throws `invalid-input`
+ */
+export function checkWritable(basics: Basics, flag: string, path: string): void {
+  checkNotOurs(basics, flag, path);
+  const file = basics.io.host.resolve(path);
+  const folder = dirname(file);
+  const obstacle = obstacleAt(file);
+  const inFolder = obstacleIn(folder, false);
+  if (obstacle === null && inFolder === null) return;
+  const why = obstacle === null ? `the folder ${folder} ${inFolder}` : `${path} is ${obstacle}`;
+  throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
+    hint: "name a file in a folder that you can write to",
+  });
 }

@@ -7,7 +7,7 @@ import { waysOn } from "../exchange/ways.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
-import { checkOut, prepareOut } from "../handover/out-file.ts";
+import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";

@@ -147,7 +147,7 @@ export async function checkSameRun(
   if (begun.digest !== null && begun.digest !== digestOf(start))
     throw differs(`the contents for vault ${uuid} are not those that the run has sent before`);
   if (!isDone(begun)) return;
-  const { missingOut } = await import("../handover/out-file.ts");
+  const { missingOut } = await import("../handover/pass-on.ts");
   const file = missingOut(host, { outDir }, uuid);
   if (file !== null) throw differs(`it has read vault ${uuid}, but ${file} is missing`);
 }

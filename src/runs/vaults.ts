@@ -87,7 +87,7 @@ async function completeStart(
   const { given, generation, force } = start;
   checkOwner(uuid, given?.uuid);
   if (options.out !== undefined) {
-    const { checkOut, prepareOut } = await import("../handover/out-file.ts");
+    const { checkOut, prepareOut } = await import("../handover/pass-on.ts");
     prepareOut(app, options);
     checkOut(io.host, options, uuid);
   }

@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../src/documents/exchange.ts";
-import { checkOut, prepareOut, writeOut } from "../../src/handover/out-file.ts";
+import { checkOut, prepareOut, writeOut } from "../../src/handover/pass-on.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { tempDir } from "../support/cleanup.ts";
