@@ -66,7 +66,7 @@ export async function createHandover(
   const passing = isPassed || saveCmd !== undefined ? await import("./pass-on.ts") : undefined;
   const pass = async (document: GetDocument): Promise<void> =>
     await passing?.passContents(basics, outputs, document);
-  const write = isPassed ? pass : outputs.print;
+  const handed = isPassed ? { ...outputs, print: pass } : outputs;
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let replaced = given?.exact === undefined ? undefined : hash("sha256", given.exact);
@@ -80,8 +80,7 @@ export async function createHandover(
     async deliver(delivery) {
       const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
-        start.operation !== "get" ||
-        (await deliverContents(basics.io, delivery, outputs, start, write));
+        start.operation !== "get" || (await deliverContents(basics.io, delivery, handed, start));
       if (recovery !== undefined) {
         const { unread: _, ...read } = recovery;
         const document = isShown ? read : recovery;
@@ -114,13 +113,13 @@ async function deliverContents(
   delivery: Delivery,
   outputs: Outputs,
   { noAck }: Start,
-  write: Outputs["print"],
 ): Promise<boolean> {
   const document = getDocument(delivery);
   if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
-  if (write !== undefined) {
-    await orHeld(outputs, async () => await write(document, delivery));
+  const { print } = outputs;
+  if (print !== undefined) {
+    await orHeld(outputs, async () => await print(document, delivery));
     return true;
   }
   const isMasked = delivery.exchange.limited && !showsContents(io.output);
@@ -134,7 +133,6 @@ async function deliverContents(
   return isWhole;
 }
 
-/** The contents as a table. */
 export async function tableOf(delivery: Delivery, view: View): Promise<string> {
   const { delivered, vaultTable } = await import("../cli/vault-view.ts");
   return vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);

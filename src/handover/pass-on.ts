@@ -91,12 +91,7 @@ export async function saveRecovery(
   return hash("sha256", text);
 }
 
-/** Options that name files for contents. */
-interface OutOptions {
-  out?: string | undefined;
-  outDir?: string | undefined;
-  credentialsOut?: string | undefined;
-}
+type OutOptions = Partial<Pick<VaultsOptions, "credentialsOut" | "out" | "outDir">>;
 
 /** The file that receives the contents of a vault, in place of stdout: that of --out, or one in the folder of --out-dir. */
 export const outFileOf = ({ out, outDir }: OutOptions, uuid: string): string | undefined =>

@@ -11,7 +11,6 @@ import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
 
-/** What a command line says of the program that receives a vault. */
 interface ProgramOptions {
   command: readonly string[];
   /** NAME=FIELD. */
@@ -19,7 +18,6 @@ interface ProgramOptions {
   stdin?: boolean | undefined;
   ackAfterMs?: number | undefined;
   withCredentials?: boolean | undefined;
-  /** Name of the delivery. */
   run?: string | undefined;
 }
 
@@ -39,12 +37,11 @@ export class Program {
     this.#io = io;
     this.#given = given;
     this.fields = variables(given.env ?? []);
-    if (this.fields.size === 0 && given.stdin !== true) {
+    if (this.fields.size === 0 && given.stdin !== true)
       throw usage("neither --env nor --stdin: the program would not receive the vault", {
         hint: "--env NAME=FIELD passes a field in a variable, --stdin the whole document",
         next: [command`vault run --help`],
       });
-    }
     for (const [name, field] of this.fields)
       if (/^vault\.credentials(?:\.|$)/.test(field) && given.withCredentials !== true)
         throw usage(`--env ${name}: a program receives no credentials without --with-credentials`, {

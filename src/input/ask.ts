@@ -56,7 +56,6 @@ export const typedBaseUrl = async (
     initial,
   });
 
-/** The uuid of the application as a person types it. */
 export const typedAppUuid = async (ask: Prompts, initial?: string): Promise<string> =>
   await ask.text({ message: "Application UUID", rule: brokenUuid, initial });
 

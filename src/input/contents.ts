@@ -136,7 +136,6 @@ const parseCard = (json: string): CreditCard =>
 const brokenPart = (given: Partial<CreditCard>): string | null =>
   given.name?.trim() === "" ? "must not be empty" : brokenRule(creditCard, { ...fine, ...given });
 
-/** A number as it stands on the card. */
 const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
 /** Asks for the missing parts of a card, each until it is valid. */

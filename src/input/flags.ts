@@ -34,7 +34,6 @@ export const manyFlags = {
   },
 } as const satisfies Flags;
 
-/** Flag of what can be continued. */
 export const runFlag = {
   run: {
     flag: "--run <name>",
@@ -69,7 +68,6 @@ export const isMany = (options: Partial<ManyOptions>): boolean =>
     (name) => options[name as keyof ManyOptions] !== undefined,
   );
 
-/** Flags of every exchange. */
 export const exchangeFlags = {
   kind: {
     flag: "--kind <kind>",

@@ -147,7 +147,6 @@ const contents = {
 const rule = 'must be an object, such as {"uuid":"…"}';
 const update = objectOf({ ...read, ...contents }, rule);
 
-/** One vault of the list as it is given. */
 type VaultLine = z.infer<typeof update>;
 
 const lines: Readonly<
