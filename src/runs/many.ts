@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
 import { VaultNames } from "../cli/vault-name.ts";
-import { asVaultError, VaultError } from "../errors.ts";
+import { VaultError } from "../errors.ts";
 import { beforeStart, type Circumstances } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import { waysOn } from "../exchange/ways.ts";
@@ -12,15 +12,14 @@ import { askSettings, confirmUpdate } from "../input/ask.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
 import { learnAll, readForAll } from "../input/read-start.ts";
-import type { Host } from "../host.ts";
 import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
-import { count, grouped } from "../terminal/count.ts";
+import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
 import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
-import { takeTurns, type Stop, type Turns } from "./turns.ts";
+import { takeTurns, type Turns } from "./turns.ts";
 import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
 
 /**
@@ -48,13 +47,8 @@ export async function runMany(
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${count(todo.length, "vault")}`);
   prepareOut(app, options);
-  await runAll(app, todo, {
-    ...run,
-    work: exchanging(app, options, run),
-    form,
-    before: known,
-    options,
-  });
+  const work = exchanging(app, options, run);
+  await runAll(app, todo, { ...run, work, form, options }, known);
   return 0;
 }
 
@@ -195,22 +189,17 @@ function formOf(
   return "rows";
 }
 
-interface All<Vault extends Named> extends Omit<ReportOptions, "total">, Turns<Vault> {
-  /** Outcomes that are known already. */
-  before?: readonly (readonly [Named, Outcome])[];
-}
-
 /**
- * Takes many vaults, and reports the outcome of each, then the summary.
+ * Takes many vaults, and reports the outcomes that are known before, that of each, then the summary.
  * @throws what has stopped them; `partial` where some failed or were skipped
  */
 export async function runAll<Vault extends Named>(
   app: Remote,
   todo: readonly Vault[],
-  all: All<Vault>,
+  all: Omit<ReportOptions, "total"> & Turns<Vault>,
+  before: readonly (readonly [Named, Outcome])[] = [],
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { before = [] } = all;
   const report = new Report(app, { ...all, total: todo.length + before.length });
   const onSignal = (): void =>
     narrator.note(
@@ -220,62 +209,13 @@ export async function runAll<Vault extends Named>(
   host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
     await report.outcomes(before);
-    failure = endOf(host, report, all, await takeTurns(app, todo, report, all));
+    failure = report.failureOf(await takeTurns(app, todo, report, all));
     await report.end(failure?.facts.next ?? []);
   } catch (error) {
-    failure ??= outputFailed(all, error);
+    failure ??= report.outputFailed(error);
   } finally {
     host.interrupted.removeEventListener("abort", onSignal);
     report.close();
   }
   if (failure !== undefined) throw failure;
-}
-
-/** What the command ends with. The summary has the counts and the causes. */
-function endOf(
-  { interrupted }: Pick<Host, "interrupted">,
-  report: Report,
-  run: Pick<ReportOptions, "name" | "rest">,
-  stop: Stop,
-): VaultError | undefined {
-  const { total, done, failed } = report.tally;
-  const { name, rest } = run;
-  if (done === total) return undefined;
-  if (interrupted.aborted)
-    return new VaultError("interrupted", `run ${name} was interrupted`, {
-      retry: "safe",
-      next: [rest],
-    });
-  if (stop instanceof VaultError) {
-    const { next: ways = [], ...facts } = stop.facts;
-    // If the same line may be run again, it is the harmless way.
-    const next = stop.retry === "safe" ? [rest, ...ways] : [...ways, rest];
-    return new VaultError(stop.code, stop.message, { ...facts, next });
-  }
-  if (stop instanceof Error) return outputFailed(run, stop);
-  const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-  const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${report.causesInShort()}`;
-  const { count: staying, next } = report.staying();
-  if (done + staying < total) return new VaultError("partial", left, { next: [rest, ...next] });
-  const facts = { retry: "after-fix" as const, next };
-  // With --discard-pending it starts again what it has left held.
-  const isTheSame = next.some(({ argv }) => argv.join("\0") === rest.argv.join("\0"));
-  const stays = isTheSame ? "" : "; the same command line would not change that";
-  return new VaultError("partial", `${left}${stays}`, facts);
-}
-
-/** The output has failed: nobody gets what else would be read. */
-function outputFailed(
-  { name, rest }: Pick<ReportOptions, "name" | "rest">,
-  cause: unknown,
-): VaultError {
-  const { code } = cause as NodeJS.ErrnoException;
-  if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
-  const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
-  const hint = "what was not delivered is held, and was not acknowledged";
-  return new VaultError(
-    "partial",
-    `run ${name} was stopped, because the output could not be written: ${why}`,
-    { hint, next: [rest], cause },
-  );
 }

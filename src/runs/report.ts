@@ -1,7 +1,7 @@
 import type { MakeView } from "../cli/output.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
 import { formatDuration } from "../duration.ts";
-import type { VaultError } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import type { Basics } from "../parts/basics.ts";
 import { count, grouped } from "../terminal/count.ts";
@@ -30,6 +30,9 @@ const wordOf = (outcome: Outcome): "done" | "earlier" | "failed" | "skipped" => 
   return outcome.skipped === undefined ? "failed" : "skipped";
 };
 
+/** Why no more vaults were begun; null if all were. What is no VaultError is a failure of the output. */
+export type Stop = Error | "too many failures" | null;
+
 /** Numbers of vaults. What was stopped is in none but the total. */
 export interface Tally {
   total: number;
@@ -52,20 +55,18 @@ interface Cause {
 /** Whether the same command line would end so again. */
 const staysFailed = (
   { code, facts: { exchange } }: VaultError,
-  operation: ReportOptions["operation"],
+  { operation, rest }: ReportOptions,
 ): boolean =>
   ["locked", "guard", "rejected"].includes(code) ||
-  (code === "pending" && exchange?.state === "held") ||
+  (code === "pending" && exchange?.state === "held" && !rest.argv.includes("--discard-pending")) ||
   // Only a read finds out.
   (code === "in-doubt" && operation === "ack");
 
 export interface ReportOptions {
   operation: "get" | "update" | "ack";
-  /** Number of entries. */
   total: number;
   /** Lines for a program, rows for a person, or one document that is printed elsewhere. */
   form: "ndjson" | "rows" | "document";
-  /** Of the run. */
   name: string;
   /** The command line that continues the run. */
   rest: Way;
@@ -79,7 +80,6 @@ const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
  */
 export class Report {
   readonly tally: Tally;
-  /** Number of calls that were sent. */
   calls = 0;
   /** Erases the progress line; `end` does so too. Call it also if the command fails. */
   readonly close: () => void;
@@ -128,26 +128,6 @@ export class Report {
       await Promise.all(entries.map(async (entry) => await this.#printOutcome(entry, stopped)));
   }
 
-  /** Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`. */
-  causesInShort(): string {
-    return [...this.#causes]
-      .sort(
-        ([a, one], [b, other]) => (a[0] ?? "").localeCompare(b[0] ?? "") || other.count - one.count,
-      )
-      .map(([what, { count }]) => `${grouped(count)} ${what}`)
-      .join(", ");
-  }
-
-  /** The number of vaults that the same command line would not do, and what helps the first of each cause. */
-  staying(): { count: number; next: Way[] } {
-    const staying = [...this.#causes.values()].filter(({ stays }) => stays);
-    const next = staying.flatMap((cause) => cause.next);
-    return {
-      count: staying.reduce((sum, { count }) => sum + count, 0),
-      next: [...new Map(next.map((way) => [way.argv.join("\0"), way])).values()],
-    };
-  }
-
   /** Prints the summary, and what helps those that are not done. */
   async end(next: readonly Way[]): Promise<void> {
     this.close();
@@ -160,16 +140,63 @@ export class Report {
     const counts = { run, done, earlier, failed, skipped: skipped + left, seconds, calls };
     if (form === "ndjson")
       await this.#printLine({ event: "summary", ...counts, next: redactor.redactValue([...next]) });
-    const parts = [
-      [earlier, "of them earlier"] as const,
-      [failed, "failed"] as const,
-      [skipped, "skipped"] as const,
-      [left, "not started"] as const,
-    ].flatMap(([n, what]) => (n === 0 ? [] : [`${grouped(n)} ${what}`]));
+    const parts = Object.entries({
+      "of them earlier": earlier,
+      failed,
+      skipped,
+      "not started": left,
+    })
+      .filter(([, vaults]) => vaults > 0)
+      .map(([what, vaults]) => `${grouped(vaults)} ${what}`);
     const vaults = `${done === total ? "" : `${grouped(done)} of `}${count(total, "vault")}`;
     const say = host.stderr.isTTY ? narrator.note : narrator.detail;
     say(
       `${vaults} ${verbs[operation]} in ${formatDuration(seconds * 1000)}${parts.length === 0 ? "" : `: ${parts.join(", ")}`}. Run ${run}.`,
+    );
+  }
+
+  /** What the command ends with, if not all are done. The summary has the counts and the causes. */
+  failureOf(stop: Stop): VaultError | undefined {
+    const { total, done, failed } = this.tally;
+    const { name, rest } = this.#options;
+    if (done === total) return undefined;
+    if (this.#io.host.interrupted.aborted)
+      return new VaultError("interrupted", `run ${name} was interrupted`, {
+        retry: "safe",
+        next: [rest],
+      });
+    if (stop instanceof VaultError) {
+      const { next: ways = [], ...facts } = stop.facts;
+      // If the same line may be run again, it is the harmless way.
+      const next = stop.retry === "safe" ? [rest, ...ways] : [...ways, rest];
+      return new VaultError(stop.code, stop.message, { ...facts, next });
+    }
+    if (stop instanceof Error) return this.outputFailed(stop);
+    const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
+    // Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`.
+    const causes = [...this.#causes]
+      .sort(([a, one], [b, two]) => (a[0] ?? "").localeCompare(b[0] ?? "") || two.count - one.count)
+      .map(([what, cause]) => `${grouped(cause.count)} ${what}`);
+    const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${causes.join(", ")}`;
+    const staying = [...this.#causes.values()].filter(({ stays }) => stays);
+    const ways = staying.flatMap((cause) => cause.next);
+    const next = [...new Map(ways.map((way) => [way.argv.join("\0"), way])).values()];
+    if (done + staying.reduce((sum, cause) => sum + cause.count, 0) < total)
+      return new VaultError("partial", left, { next: [rest, ...next] });
+    const facts = { retry: "after-fix" as const, next };
+    return new VaultError("partial", `${left}; the same command line would not change that`, facts);
+  }
+
+  /** The output has failed: nobody gets what else would be read. */
+  outputFailed(cause: unknown): VaultError {
+    const { name, rest } = this.#options;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
+    const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
+    return new VaultError(
+      "partial",
+      `run ${name} was stopped, because the output could not be written: ${why}`,
+      { hint: "what was not delivered is held, and was not acknowledged", next: [rest], cause },
     );
   }
 
@@ -180,7 +207,7 @@ export class Report {
     if (outcome.ok) return;
     const { error, skipped } = outcome;
     const what = `${word} (${skipped ?? error.code})`;
-    const stays = skipped !== undefined || staysFailed(error, this.#options.operation);
+    const stays = skipped !== undefined || staysFailed(error, this.#options);
     const same = this.#causes.get(what) ?? { count: 0, next: error.facts.next ?? [], stays };
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
   }

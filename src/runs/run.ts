@@ -57,11 +57,9 @@ export function runOf(
   };
 }
 
-/** What an exchange came to: what it delivered, or that the run had done it before, or has now settled what it had left. */
-type Exchanged = Delivery | "earlier" | "settled";
-
 /**
- * Does the exchange of one vault, which is locked, unless the run has done it before.
+ * Does the exchange of one vault, which is locked, unless the run has done it before. Resolves to what it delivered, or that the run had
+ * done it before, or has now settled what it had left.
  * @throws what `checkSameRun`, `CredentialsOut.check` and `runExchange` throw
  */
 export async function exchange(
@@ -70,7 +68,7 @@ export async function exchange(
   start: Start,
   outputs: Outputs,
   run: Run | undefined,
-): Promise<Exchanged> {
+): Promise<Delivery | "earlier" | "settled"> {
   const store = await app.state.store();
   if (run?.isNamed === true) {
     // Only now: before, another process may have had the vault.

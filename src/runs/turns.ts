@@ -5,7 +5,7 @@ import type { ManyOptions } from "../input/flags.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../at-a-time.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
-import type { Outcome, Report } from "./report.ts";
+import type { Outcome, Report, Stop } from "./report.ts";
 
 export interface Turns<Vault extends Named> {
   /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
@@ -15,9 +15,6 @@ export interface Turns<Vault extends Named> {
   /** Most exchanges at a time; stop after so many failures. */
   options: Pick<ManyOptions, "concurrency" | "maxFailures">;
 }
-
-/** Why nothing more was begun; null if all were. What is no VaultError is a failure of the output. */
-export type Stop = Error | "too many failures" | null;
 
 const mostAtATime = 64;
 
@@ -29,11 +26,9 @@ const concernsAll = ["unauthorized", "state"];
 
 /** What is known of all turns. */
 interface Run {
-  /** Counts the calls, too. */
   report: Report;
   /** How long a vault takes until its start can be sent, in milliseconds: a moving average. */
   preparationMs: number;
-  /** Begins what may be begun. */
   goOn: () => void;
 }
 

@@ -132,9 +132,8 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
     // The start's response has the date of the update before.
     const dates = { ...delivery.vault, lastModified: undefined };
     const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
-    const what = `the update is ${exchange.state}`;
     await io.output.printDone(updateDocument(delivery), (view) => vaultTable(shown, view), {
-      what,
+      what: `the update is ${exchange.state}`,
       uuid,
       exchange: summarize(exchange),
       next,
