@@ -251,6 +251,16 @@ test("items of one day without times are told apart by their ids, however many",
   expect([reports[0]?.items, result.summary.duplicates]).toEqual([45_001, 500]);
 });
 
+test("a short file that was appended to itself counts once", async () => {
+  const { result, reports } = await replayText(
+    [...log("C0 F1 F2 F3"), ...log("C0 F1 F2 F3")].join("\n"),
+  );
+  expect([...reports.map(short), result.summary.duplicates]).toEqual([
+    "locked certain 0 3 failed-attempts@3",
+    4,
+  ]);
+});
+
 test("two failed attempts of one time both count, though their ids have the same hash", async () => {
   const failed = { outcome: "FAILURE", description: "bad credentials" };
   const lines = ["id-3ia3c", "id-4k3659"].map((id) => line(1, "READ_VAULT", { id, ...failed }));

@@ -194,8 +194,8 @@ class Search {
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
     this.#chooseReason();
-    // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
-    const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
+    // A name like `uuid` may also mean the vault's, but ids of items rarely come more than twice.
+    const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 >= texts.length;
     this.#take("id", this.#named("id").find(isId));
     // By values only what no role has by name: ids may come twice, and references be addresses.
     this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
