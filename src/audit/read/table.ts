@@ -93,6 +93,15 @@ class RowCutter extends Cutter {
       sink.add?.(entry);
       return end;
     }
+    const values = Array.from({ length: columns }, (_, index) => this.#cell(bytes, index).trim());
+    const names = new Set(columns < width ? header : values);
+    const isHeader = (columns < width ? values : header).every((one) => names.has(one));
+    if (isHeader && columns * 2 > width && !values.some(looksLikeData)) {
+      // A header with these columns, perhaps in another order, with more or with fewer.
+      this.#headers.push({ offset: given.offset + from, header });
+      this.#header = values;
+      return end;
+    }
     const isCut = columns < width && isEnd && !this.#isWhole;
     const cells = count(columns, "cell");
     const doubt = columns === width ? undefined : `${cells} where the header has ${width}`;
@@ -103,12 +112,7 @@ class RowCutter extends Cutter {
       return end;
     }
     const fields = this.#fields(bytes, header);
-    const values = [...fields.values()].map((value) => value.trim());
-    if (values.length === width && header.every((name) => values.includes(name))) {
-      // A header with the same columns, perhaps in another order.
-      this.#headers.push({ offset: given.offset + from, header });
-      this.#header = values;
-    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
+    if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
       sink.record({ line, ...lookedAt(fields), given, from, to, doubt });
     return end;
   }
