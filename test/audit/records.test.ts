@@ -75,6 +75,10 @@ by id below a key                  | {"took":1,"data":{"x1":<1>,"x2":<2>}}    | 
 pages of a list                    | [{"page":1,"items":[<1>]},{"page":2,"items":[<2>]}] | 1:1 2:2
 objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 1:1 2:2
 a list of objects in each          | [{~1:1,"l":[{"x":1}]},{~2:2,"l":[]}]       | 1:1 2:2
+an item with its history           | {~1:1,"history":[{"time":"2026-01-01T00:00:00Z","action":"CREATE_VAULT"}]}\n<2> | 1:1 2:2
+values by keys                     | {"time":"2026-11-20T12:00:01Z","attributes":[{"key":"action","value":{"stringValue":"READ_VAULT"}},{"key":"vault","value":"00000000-0000-4000-8000-000000000001"},{"key":"ref","value":"1"}]} | 1:1
+an item in a text, its action beside it | {"time":"2026-11-20T12:00:01Z","eventName":"READ_VAULT","message":"<1>"} | 1:1
+lists of values by column          | <1>\n{"time":{"0":"2026-11-20T12:00:02Z","1":"2026-11-20T12:00:03Z"},"action":{"0":"READ_VAULT","1":"READ_VAULT"}} | 1:1; 2: lists of values by column, not items
 a comma missing, or one too many   | [<1> <2>,,<3>,]                          | 1:1 2:2 3:3
 one that is broken                 | [<1>,{"n" "2"},<3>]                      | 1:1 3:3; 2: not JSON
 one without a brace                | [<1>,{"n":"2",<3>,<4>]                   | 1:1; 2: not JSON; 3: cut off here: reading stopped
@@ -103,6 +107,7 @@ defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
 in another order, and back | HEAD\n(1),x\nref,time,action,vault\ny,(2)\nHEAD\n(3),z\n | 2:x 4:y 6:z
+with more columns, then fewer | HEAD\n(1),x\nref,x,time,action,vault\ny,1,(2)\ntime,action,vault\n(3)\n | 2:x 4:y 6:-
 wider, with other lines    | HEAD\n(1),x\nref,time,action,vault,,\ny,(2),,\n\n(2 rows)\nz,(3)\n | 2:x 4:y 7:z
 in another order, cut short | HEAD\n(1),x\naction,vault,time,ref\nREAD_VAULT,00000000-0000-4000-8000-000000000001,2026-11-20T12:00:02Z\n | 2:x 4:-
 rows that do not fit      | HEAD\n(1),x\n(2),2,3\n1\n(2 rows)\n           | 2:x; 3: 5 cells where the header has 4

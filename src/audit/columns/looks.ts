@@ -85,8 +85,10 @@ const longestName = 200;
 /** Ranks a column name for a kind: 0 is best, Infinity unknown. Nested names come after others. */
 export function rankOf(kind: Kind, column: string): number {
   if (column.length > longestName) return Infinity;
-  // MongoDB exports a time as {"$date": …}, DynamoDB a text as {"S": …}; (UTC) and such are units.
-  const parts = column.replace(/(?<=.)[([].*$|(?:\.(?:\$\w+|S|N|BOOL))+$/, "").split(".");
+  // MongoDB exports a time as {"$date": …}, others a text as {"S": …}; (UTC) and such are units.
+  const parts = column
+    .replace(/(?<=.)[([].*$|(?:\.(?:\$\w+|S|N|BOOL|(?:string|int|bool)Value))+$/, "")
+    .split(".");
   for (const from of parts.keys()) {
     const name = plain(parts.slice(from).join(""));
     const rank = ranks.get(kind)?.indexOf(name) ?? -1;

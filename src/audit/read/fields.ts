@@ -1,6 +1,6 @@
 import { parseTime } from "../columns/times.ts";
 import { isObject } from "../../protocol/json.ts";
-import { looksLikeAction, uuidOf } from "../columns/looks.ts";
+import { looksLikeAction, rankOf, uuidOf } from "../columns/looks.ts";
 import { anyUuid } from "./item.ts";
 
 /** Values of a record by column, without empty ones. A Map: a column like `__proto__` is safe. */
@@ -13,8 +13,8 @@ const deepestColumn = 8;
 const maxColumns = 2000;
 
 /**
- * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as
- * JSON text, numbers and booleans as text, without null and empty strings.
+ * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), other arrays
+ * as JSON text, numbers and booleans as text, without null and empty strings.
  *
  * @throws RangeError for an array nested too deeply for JSON.stringify.
  */
@@ -22,9 +22,9 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
   for (const [key, given] of Object.entries(value) as [string, unknown][]) {
     if (fields.size >= maxColumns) break;
     const name = prefix + key;
-    // Elasticsearch makes a list of every field.
+    // Elasticsearch makes a list of every field, OpenTelemetry one of all.
     const isOne = Array.isArray(given) && given.length === 1 && typeof given[0] !== "object";
-    const child: unknown = isOne ? given[0] : given;
+    const child: unknown = isOne ? given[0] : (byKey(given) ?? given);
     if (typeof child === "string") {
       if (child !== "") fields.set(name, child);
     } else if (typeof child === "number" || typeof child === "boolean") {
@@ -38,6 +38,22 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
   }
   return fields;
 }
+
+/** Makes an object of a list like `[{"key":"action","value":…},…]`; undefined for any other. */
+function byKey(list: unknown): object | undefined {
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const pairs = list.map((one: unknown) =>
+    isObject(one) && "value" in one ? [one["key"], one["value"]] : [],
+  );
+  const isKeyed = pairs.every(([key]) => typeof key === "string");
+  return isKeyed ? (Object.fromEntries(pairs) as object) : undefined;
+}
+
+/** Whether an object has lists of values by column, with numbers for keys, as pandas writes it. */
+const isByColumn = (value: object): boolean =>
+  Object.values(value).every(
+    (list) => isObject(list) && "1" in list && Object.keys(list).every((key) => /^\d+$/.test(key)),
+  ) && Object.values(value).some((list) => typeof (list as { 1: unknown })[1] === "string");
 
 /** Fifty nested objects and lists: no export has as many, and looking into all takes minutes. */
 const tooDeep = /(?:[[{][^[\]{}]*){50}/;
@@ -73,8 +89,10 @@ export function parse(text: string, depth = 0, names?: readonly string[]): Parse
     // Another program's text of an object, written as a string.
     if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
     if (!isObject(value)) return none("not an object");
-    const inner = depth === 0 ? innerOf(value) : unlike;
-    return { value, ...itemIn(flatten(value), depth), inner };
+    if (isByColumn(value)) return none("lists of values by column, not items");
+    const looked = itemIn(flatten(value), depth);
+    const item = looked.likeness === alike ? value : {};
+    return { value, ...looked, inner: depth === 0 ? innerOf(value, item) : unlike };
   } catch (error) {
     return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
   }
@@ -146,6 +164,9 @@ function likenessOf(fields: Fields): number {
   return !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike;
 }
 
+const namesVault = ({ fields }: Pick<Looked, "fields">): boolean =>
+  [...fields].some(([name, value]) => rankOf("vault", name) < Infinity && uuidOf(value) !== null);
+
 /** Finds a record's item: in its columns or, if more like one, a text; the rest is the log's. */
 export function itemIn(fields: Fields, depth = 0): Looked {
   let best = { fields, likeness: likenessOf(fields), isText: false };
@@ -158,7 +179,8 @@ export function itemIn(fields: Fields, depth = 0): Looked {
     const at = text.indexOf("{");
     if (at < 0) continue;
     const inner = parse(text.slice(at).trimEnd(), depth + 1);
-    if (inner.likeness > best.likeness)
+    const isEqual = inner.likeness === alike && best.likeness === alike;
+    if (inner.likeness > best.likeness || (isEqual && namesVault(inner) && !namesVault(best)))
       best = { fields: inner.fields, likeness: inner.likeness, isText: true };
   }
   return best;
@@ -207,8 +229,8 @@ export function namesOf(text: string): string[] | undefined {
   }
 }
 
-/** Looks for items in the lists of a value and in its objects by id. */
-function innerOf(value: object, depth = 0): number {
+/** Looks for items in the lists of a value and in its objects by id; not for what `item` was. */
+function innerOf(value: object, item: object, depth = 0): number {
   if (depth > deepestWrapper) return unlike;
   const isMany = Array.isArray(value) || isById(value);
   const members = Object.values(value).slice(0, maxMembers) as unknown[];
@@ -219,8 +241,9 @@ function innerOf(value: object, depth = 0): number {
       const isText = isMany && typeof member === "string";
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
+      if (hasNamesOf(member, item)) return unlike;
       const own = isMany && isObject(member) ? itemIn(flatten(member)).likeness : unlike;
-      return own === unlike ? innerOf(member, depth + 1) : own;
+      return own === unlike ? innerOf(member, item, depth + 1) : own;
     }),
   );
 }
@@ -230,9 +253,13 @@ export function isById(value: object): boolean {
   const members = Object.entries(value).slice(0, maxMembers) as [string, unknown][];
   const [[key, first] = ["", null], [, second] = []] = members;
   if (!isObject(first) || !members.every(([, member]) => isObject(member))) return false;
-  if (!isObject(second)) return /\d/.test(key);
-  const names = Object.keys(first);
-  const shared = names.filter((name) => Object.hasOwn(second, name));
+  return isObject(second) ? hasNamesOf(first, second) : /\d/.test(key);
+}
+
+/** Whether an object has half of its names from another. */
+function hasNamesOf(object: object, other: object): boolean {
+  const names = Object.keys(object);
+  const shared = names.filter((name) => Object.hasOwn(other, name));
   return shared.length * 2 >= names.length && shared.length > 0;
 }
 

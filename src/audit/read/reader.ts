@@ -201,7 +201,8 @@ export class ItemReader {
     if (byte === openObject && within !== undefined)
       return slot < 0 ? this.readObject(given, from, to, within) : -1;
     if (byte === openObject || byte === openList) {
-      const end = slot < 0 ? endOfValue(given, from, to, deepest) : -1;
+      const isOther = slot < 0 && within === undefined;
+      const end = isOther ? endOfValue(given, from, to, deepest) : -1;
       return end >= 0 && bytes.subarray(from, end).includes(this.#lineEnd) ? -1 : end;
     }
     let at = from;
