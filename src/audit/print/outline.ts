@@ -120,7 +120,7 @@ function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined)
   const { uuid, label, verdict, lockedAt = "", cause, certainty } = vault;
   const { starts, failed } = countersOf(vault, rules);
   const [words, rule] = [verdictWords(verdict), cause?.rule ?? ""];
-  const cells = [uuid, words, timeText(lockedAt), rule, certainty, starts, failed, label ?? ""];
+  const cells = [uuid, words, lockedAt, rule, certainty, starts, failed, label ?? ""];
   return { cells, verdict, section };
 }
 
@@ -311,7 +311,7 @@ interface Entry {
 function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
   const rows = entries.map(({ item, mark }): Row => {
     const rest = [whoOf(item), saidOf(item), item.input, String(item.line)];
-    return { cells: [timeText(item.at), eventOf(item, mark), ...rest], mark };
+    return { cells: [item.at, eventOf(item, mark), ...rest], mark };
   });
   return tableOf(name, itemHeads, rows, notes, 2);
 }

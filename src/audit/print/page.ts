@@ -89,7 +89,7 @@ function* table({ name, heads, rows, notes }: Table): Generator<string> {
 }
 
 function row({ cells, verdict, mark, section: number }: Row): Markup {
-  const [name, second, ...rest] = cells.map((cell) => value(cell));
+  const [name, second, ...rest] = cells.map((cell) => value(timeText(cell)));
   const first = number === undefined ? name : markup`<a href="#vault-${number}">${name}</a>`;
   const painted = verdict === undefined ? second : markup`<b class="${verdict}">${second}</b>`;
   return markup`<tr class="${mark ?? ""}"><th scope="row">${first}</th><td>${painted}</td>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`;

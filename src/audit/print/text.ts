@@ -6,7 +6,7 @@ import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.t
 import { commandLine, wayLines } from "../../way.ts";
 import type { Verdict } from "../read/item.ts";
 import type { Fact, Report, Row, Section, Table } from "./outline.ts";
-import { outlineOf } from "./outline.ts";
+import { outlineOf, timeText } from "./outline.ts";
 
 /** Maximum columns of a sentence in a report: a warning must not lose the flag at its end. */
 export const longest = 1200;
@@ -69,7 +69,7 @@ function table({ name, heads, rows, notes }: Table, view: TableOptions): string 
   const { isTTY, palette } = view;
   const painted = rows.map((row) =>
     row.cells.map((cell, index): Cell => {
-      const text = shown(cell);
+      const text = shown(isTTY ? timeText(cell) : cell);
       return index === 1 ? { text, paint: paintOf(row, palette) } : text;
     }),
   );
@@ -127,7 +127,7 @@ function markdownFacts(all: readonly Fact[]): string {
 }
 
 function markdownTable({ name, heads, rows, notes }: Table): string {
-  const cells = rows.map((row) => row.cells.map((cell) => escapeMarkdown(cell)));
+  const cells = rows.map((row) => row.cells.map((cell) => escapeMarkdown(timeText(cell))));
   const lines = [heads, heads.map(() => "---"), ...cells].map((row) => `| ${row.join(" | ")} |\n`);
   return `**${escapeMarkdown(name)}**\n\n${lines.join("")}\n${notes.map((note) => `${escapeMarkdown(note)}\n\n`).join("")}`;
 }
