@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import { VaultError } from "../../errors.ts";
+import { command, noted, type Way } from "../../way.ts";
 
 /** Number of bytes by which the format is recognized. */
 const headSize = 64 * 1024;
@@ -153,15 +154,15 @@ function openUnnamed(): number {
 }
 
 /** What is no text by its first bytes, and the command that makes one of it. */
-const others: readonly [magic: string | RegExp, kind: string, way?: string][] = [
+const others: readonly [magic: string | RegExp, kind: string, way?: Way][] = [
   [/^PK[^]*(?:xl\/|\[Content_Types\])/, "an Excel workbook (a zip archive)"],
-  ["PK\x03\x04", "a zip archive", "unzip -p FILE"],
-  [/^[^]{257}ustar/, "a tar archive", "tar -xOf FILE"],
-  ["\x28\xb5\x2f\xfd", "packed with zstd", "zstd -dc FILE"],
-  ["\xfd7zXZ", "packed with xz", "xz -dc FILE"],
-  ["BZh", "packed with bzip2", "bzip2 -dc FILE"],
-  ["\x04\x22\x4d\x18", "packed with lz4", "lz4 -dc FILE"],
-  ["7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE"],
+  ["PK\x03\x04", "a zip archive", command`unzip -p FILE`],
+  [/^[^]{257}ustar/, "a tar archive", command`tar -xOf FILE`],
+  ["\x28\xb5\x2f\xfd", "packed with zstd", command`zstd -dc FILE`],
+  ["\xfd7zXZ", "packed with xz", command`xz -dc FILE`],
+  ["BZh", "packed with bzip2", command`bzip2 -dc FILE`],
+  ["\x04\x22\x4d\x18", "packed with lz4", command`lz4 -dc FILE`],
+  ["7z\xbc\xaf\x27\x1c", "a 7z archive", command`7z x -so FILE`],
   ["%PDF-", "a PDF document"],
   ["PAR1", "a Parquet file"],
   ["SQLite format 3", "an SQLite database"],
@@ -185,7 +186,8 @@ function checkText(head: Buffer, name: string): void {
     hint:
       way === undefined
         ? "have the items exported as NDJSON, JSON or CSV with a header line"
-        : `unpack it first: ${way} | vault audit-replay -`,
+        : "unpack it first, into a file or through a pipe (- is standard input)",
+    next: way && [noted(way, "unpacks it to its standard output")],
   });
 }
 
