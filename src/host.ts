@@ -8,7 +8,8 @@ import { wantsColor } from "./terminal/palette.ts";
 import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts";
 import { orAborted, pause, watchInterrupts, type Interrupts } from "./terminal/signals.ts";
 import type { InputStream, TerminalFacts } from "./terminal/streams.ts";
-import { chunksOf, DataStream, MessageStream, openWriteAll, readAll } from "./terminal/streams.ts";
+import { chunksOf, DataStream, MessageStream, openWriteAll } from "./terminal/streams.ts";
+import { readAll, readPipe } from "./terminal/streams.ts";
 import { command, noted } from "./way.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
@@ -172,8 +173,12 @@ export function createHost(
       }
     },
     endGroup,
-    readFile(path) {
-      return orAborted(promisify(readFile)(absolute(path)), interrupts().interrupted);
+    async readFile(path) {
+      const file = absolute(path);
+      const { interrupted } = interrupts();
+      const isPipe = statSync(file, { throwIfNoEntry: false })?.isFIFO() === true;
+      if (isPipe && process.platform === "linux") return await readPipe(file, interrupted);
+      return await orAborted(promisify(readFile)(file), interrupted);
     },
     uncaught: uncaught.promise,
     flush,

@@ -149,7 +149,7 @@ function printableButColor(text: string): string {
 
 /** Reads a stream to its end. Rejects with EFBIG above `limit` bytes, and as `chunksOf` does. */
 export async function readAll(
-  input: NodeJS.ReadStream,
+  input: Readable,
   limit: number,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
@@ -162,6 +162,15 @@ export async function readAll(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * Reads a pipe of the file system to its end, as `chunksOf` does. Opened without waiting for who writes to it, which would
+ * block a thread, and with it the exit. (The system tells a pipe that nobody has opened from one that was closed.)
+ */
+export async function readPipe(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return await readAll(new Socket({ fd, writable: false }), Infinity, signal);
 }
 
 /** Yields the chunks of a stream. Destroys it when aborted: a pending read would keep the process alive. */

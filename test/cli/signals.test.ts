@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { constants, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
@@ -18,6 +20,15 @@ async function arrived({ service }: Lab, count: number): Promise<void> {
   await expect
     .poll(() => service.sandbox.requests().length, { interval: 5, timeout: 20_000 })
     .toBeGreaterThanOrEqual(count);
+}
+
+/** Null where the system refuses. */
+function attempt<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
 }
 
 interface Case {
@@ -181,6 +192,21 @@ describe.concurrent("a signal", () => {
     await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "while a pipe is read to which nobody writes: 143 at once",
+    async () => {
+      const { machine, uuid } = await prepare();
+      const pipe = join(machine.home, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      const run = machine.start({}, "update", uuid, "--content", `@${pipe}`, "--json");
+      const open = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+      // Refused until somebody reads it.
+      await expect.poll(() => attempt(open), { timeout: 20_000 }).not.toBeNull();
+      run.kill("SIGTERM");
+      expectError(await run.exit, "interrupted", /^interrupted by SIGTERM$/, 143);
+    },
+  );
 
   it("while --save-cmd runs: 143, nothing acknowledged", async () => {
     const { lab, machine, uuid, get } = await prepare();
