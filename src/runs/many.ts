@@ -142,6 +142,8 @@ const exchanging =
 
 /** What is said of all vaults alike; anything else is about one. */
 const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
+/** Of what is about one, what a line of a list can have. */
+const ofLine = Object.keys(contentsFlags).concat("credentials", "encryptedData", "payload");
 
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
@@ -151,7 +153,9 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   for (const [name, { flag }] of Object.entries({ ...exchangeFlags, ...outFlag, ...contentsFlags }))
     if (!ofAll.includes(name) && options[name as keyof VaultsOptions] !== undefined)
       throw new VaultError("usage", `${flag.split(" ")[0]} is for one vault only`, {
-        hint: "put it into the line of that vault in --from",
+        hint: ofLine.includes(name)
+          ? "put it into the line of that vault in --from"
+          : "leave it out, or name one vault",
         next: [command`vault help many-vaults`],
       });
   if (operation === "get" || options.from !== undefined) return;

@@ -71,7 +71,12 @@ describe("vault get of many", () => {
     [
       "--credentials",
       ["get", "v1", "v2", "--credentials", "{}"],
-      /--credentials is for one vault only/,
+      /--credentials is for one vault only\n {2}hint: put it into the line/,
+    ],
+    [
+      "--out",
+      ["get", "v1", "v2", "--out", "x"],
+      /--out is for one vault only\n {2}hint: leave it out/,
     ],
     ["contents", ["update", "--all", "--card-name", "Ada"], /--card-name is for one vault only/],
     ["no contents", ["update", "v1", "v2"], /the contents of many vaults come from a list/],
