@@ -67,7 +67,7 @@ describe("nothing is looked for in the current folder", () => {
   it.each(homes)("%s: no configuration, so no command that it names", async (_, env) => {
     const { run, expectUntouched } = await plantedFolder();
     const { code, stderr } = await run(env, ...get, "--profile", "planted");
-    expect(stderr).toMatch(/no such profile: planted/);
+    expect(stderr).toMatch(/no such profile: planted \(--profile, VAULTSVC_PROFILE or/);
     expect(code).toBe(2);
     expectUntouched();
   });
