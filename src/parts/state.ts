@@ -169,8 +169,11 @@ async function givenKeyOf(
   const prints = "the key, 32 bytes as base64, on standard output";
   const read = once(async () => {
     const { runPrintingCommand } = await import("../settings/child-command.ts");
-    const printing = { given: stateKeyCommand, prints, timeoutMs: timeout };
-    return parseGivenKey(await runPrintingCommand(printing, io, io.waiting.signal), by);
+    const { signal } = io.waiting;
+    return parseGivenKey(
+      await runPrintingCommand(stateKeyCommand, prints, timeout, io, signal),
+      by,
+    );
   });
   return { by, read };
 }

@@ -134,14 +134,6 @@ export async function runShellCommand(
   }
 }
 
-interface PrintingCommand {
-  /** The command, with the name of its setting for errors. */
-  given: Sourced;
-  /** The secret that it must print, with the other way to give it. */
-  prints: string;
-  timeoutMs: number;
-}
-
 /** Characters of output, more than any token or key has. Of stderr, the last ones are kept. */
 const outputLimit = 64 * 1024;
 
@@ -151,7 +143,10 @@ const outputLimit = 64 * 1024;
  * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; the signal's reason when aborted
  */
 export async function runPrintingCommand(
-  { given: { text: command, source }, prints, timeoutMs }: PrintingCommand,
+  { text: command, source }: Sourced,
+  /** The secret that it must print, with the other way to give it. */
+  prints: string,
+  timeoutMs: number,
   { host, redactor }: SettingIo,
   signal: AbortSignal,
 ): Promise<string> {

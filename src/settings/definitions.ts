@@ -2,7 +2,6 @@ import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { joined } from "../protocol/endpoints.ts";
 import { defaults, isUuid, uuidRule } from "../protocol/limits.ts";
-import type { Sourced } from "./given.ts";
 import { checkLocation } from "./location.ts";
 
 /**
@@ -28,9 +27,9 @@ export interface SettingDefinition {
   required?: string;
   /**
    * Parses a value that was given. Without this it stays as it is, and is read from a file or stdin when it is used.
-   * @throws `usage` or `invalid-input`, which names the flag, variable or config key
+   * @throws `usage` or `invalid-input`, which names `source`, the flag, variable or config key
    */
-  parse?: (given: Sourced) => unknown;
+  parse?: (text: string, source: string) => unknown;
   /** For `--help` and the README. */
   help: string;
 }
@@ -45,46 +44,40 @@ const invalid = (source: string, rule: string): VaultError =>
  * @throws `invalid-input`, which names `source` and shows nothing of the value
  */
 export function parseBaseUrl(text: string, source: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = URL.parse(text);
   const { protocol = "", username, password, search, hash } = url ?? {};
-  if (url !== undefined && /^https?:$/.test(protocol) && !(username || password || search || hash))
-    return url;
+  if (url && /^https?:$/.test(protocol) && !(username || password || search || hash)) return url;
   throw invalid(
     source,
     "must be a URL, such as https://vaults.example.com, without user, password, query or fragment",
   );
 }
 
-const text = (found: Sourced): string => found.text;
+const anyText = (text: string): string => text;
 
 /** A text that passes a check. */
 const checked =
   (check: (text: string, source: string) => unknown) =>
-  (found: Sourced): string => {
-    check(found.text, found.source);
-    return found.text;
+  (text: string, source: string): string => {
+    check(text, source);
+    return text;
   };
 
 /** A valid text; the rule continues the name of its flag. */
 const valid = (isValid: (text: string) => boolean, rule: string) =>
-  checked((given, source) => {
-    if (!isValid(given)) throw invalid(source, rule);
+  checked((text, source) => {
+    if (!isValid(text)) throw invalid(source, rule);
   });
 
 const isPath = (text: string): boolean => /^\/[A-Za-z0-9._~/-]*$/.test(text);
 
-const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
-
-const milliseconds =
-  (least = 0) =>
-  (found: Sourced): number =>
-    parseDuration(found.text, found.source, least);
+const flag = (text: string): boolean => !["", "0", "false"].includes(text);
 
 const wholeNumber =
   (least: number) =>
-  ({ text: given, source }: Sourced): number => {
-    const value = Number(given);
-    if (given.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+  (text: string, source: string): number => {
+    const value = Number(text);
+    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
     throw invalid(source, `must be a whole number of at least ${least}`);
   };
 
@@ -93,15 +86,15 @@ const threshold = wholeNumber(2);
 
 const word =
   <const T extends string>(words: readonly T[]) =>
-  (found: Sourced): T => {
-    const known = words.find((one) => one === found.text);
+  (text: string, source: string): T => {
+    const known = words.find((one) => one === text);
     if (known !== undefined) return known;
-    throw new VaultError("usage", `${found.source}: must be one of ${words.join(", ")}`);
+    throw new VaultError("usage", `${source}: must be one of ${words.join(", ")}`);
   };
 
-function trueOrFalse(found: Sourced): boolean {
-  if (["true", "false"].includes(found.text)) return found.text === "true";
-  throw invalid(found.source, "must be true or false");
+function trueOrFalse(text: string, source: string): boolean {
+  if (["true", "false"].includes(text)) return text === "true";
+  throw invalid(source, "must be true or false");
 }
 
 export const settingDefinitions = {
@@ -110,7 +103,7 @@ export const settingDefinitions = {
     env: "VAULTSVC_PROFILE",
     key: "currentProfile",
     fallback: "default",
-    parse: text,
+    parse: anyText,
     help: "profile to use (default)",
   },
   baseUrl: {
@@ -192,7 +185,7 @@ export const settingDefinitions = {
   },
   configDir: {
     env: "VAULTSVC_CONFIG_DIR",
-    parse: text,
+    parse: anyText,
     help: "directory of the configuration and the key files (absolute path)",
   },
   stateKey: {
@@ -229,7 +222,7 @@ export const settingDefinitions = {
     key: "timeout",
     fallback: "30s",
     // A shorter one would spend starts that nothing can answer, and open the breaker for everybody.
-    parse: milliseconds(100),
+    parse: (text: string, source: string) => parseDuration(text, source, 100),
     help: "time limit of one request, at least 100ms (30s)",
   },
   maxWait: {
@@ -237,7 +230,7 @@ export const settingDefinitions = {
     env: "VAULTSVC_MAX_WAIT",
     key: "maxWait",
     fallback: "2m",
-    parse: milliseconds(),
+    parse: parseDuration,
     help: "total time limit, retries included (2m)",
   },
   ca: {
@@ -279,7 +272,7 @@ export const settingDefinitions = {
   pagerCommand: {
     env: "VAULT_PAGER",
     key: "pager",
-    parse: text,
+    parse: anyText,
     help: "command for output longer than the screen; cat: none (PAGER, or less)",
   },
   debug: {

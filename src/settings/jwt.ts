@@ -42,8 +42,8 @@ export async function createBearerToken(
     return renewed(async (signal) => {
       const { runPrintingCommand } = await import("./child-command.ts");
       const prints = "the token on standard output; or use --jwt";
-      const printing = { given: jwtCommand, prints, timeoutMs: timeout };
-      return checked(await runPrintingCommand(printing, io, signal), jwtCommand.source, io);
+      const printed = await runPrintingCommand(jwtCommand, prints, timeout, io, signal);
+      return checked(printed, jwtCommand.source, io);
     }, io);
   return signsHere(settings) ? renewed(async () => await signedToken(settings, io), io) : undefined;
 }

@@ -27,7 +27,9 @@ export type Settings = Values & {
 type Table = typeof settingDefinitions;
 type Values = {
   [Name in SettingName]:
-    | (Table[Name] extends { parse: (given: Sourced) => infer Value } ? Value : Sourced)
+    | (Table[Name] extends { parse: (text: string, source: string) => infer Value }
+        ? Value
+        : Sourced)
     | (Table[Name] extends { fallback: string } ? never : undefined);
 };
 
@@ -65,7 +67,7 @@ export function parseSetting(
 ): unknown {
   const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
   try {
-    return parse === undefined ? found : parse(found);
+    return parse === undefined ? found : parse(found.text, found.source);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { text, source, fromFlag, fromProfile } = found;
@@ -138,14 +140,11 @@ export function serviceName(
 ): string {
   if (settings.baseUrl === undefined) throw missingSettings(missingIn(settings));
   const url = parseBaseUrl(settings.baseUrl, source);
-  if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp) {
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !settings.insecureHttp)
     throw new VaultError(
       "invalid-input",
       `${source}: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
-      {
-        hint: `--base-url https://${url.host}, or --insecure-http if you accept that`,
-      },
+      { hint: `--base-url https://${url.host}, or --insecure-http if you accept that` },
     );
-  }
   return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;
 }
