@@ -178,63 +178,55 @@ function openSocket(
   signal: AbortSignal,
   connected: Connected,
 ): void {
+  const connectTo = buildConnector({
+    ...defined({ ca: ca && [...ca] }),
+    minVersion: "TLSv1.2",
+    allowH2: false,
+    // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
+    rejectUnauthorized: true,
+    // The call that waits for it has a limit for the whole way.
+    timeout: 0,
+    signal,
+  });
   /** Connects to the host of a URL, within a tunnel if one is given. */
-  function connect(
-    { protocol, hostname, host, port }: URL,
-    done: Connected,
-    within?: Socket,
-  ): void {
-    const connectTo = buildConnector({
-      ...defined({ ca: ca && [...ca] }),
-      minVersion: "TLSv1.2",
-      allowH2: false,
-      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
-      rejectUnauthorized: true,
-      // The call that waits for it has a limit for the whole way.
-      timeout: 0,
-      signal,
-    });
-    const to = { protocol, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), host, port };
-    connectTo({ ...to, ...defined({ httpSocket: within }) }, done);
-  }
+  const connect = (url: URL, done: Connected, httpSocket?: Socket): void => {
+    const { protocol, host, port } = url;
+    const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    connectTo({ protocol, hostname, host, port, ...defined({ httpSocket }) }, done);
+  };
   const { origin, proxy } = route;
   if (proxy === undefined) return connect(origin, connected);
   const way = { origin, proxy };
-  const failed = (failure: Error): void => connected(failure, null);
   connect(proxy.url, (error, socket) => {
-    if (error !== null) failed(proxyFailure(error, way));
+    if (error !== null) connected(proxyFailure(error, way), null);
     else if (isForwarded(route)) connected(null, socket);
-    else tunnel(socket, way, () => connect(origin, connected, socket), failed);
+    else
+      tunnel(socket, way, (failure) => {
+        if (failure === undefined) connect(origin, connected, socket);
+        else connected(failure, null);
+      });
   });
 }
 
 /** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
-function tunnel(
-  socket: Socket,
-  way: Required<Route>,
-  made: () => void,
-  failed: (failure: Error) => void,
-): void {
+function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) => void): void {
   const { origin, proxy } = way;
   const target = `${origin.hostname}:${origin.port || "443"}`;
+  const headers = { host: target, ...proxyAuthorization(proxy) };
   const client = new Client(proxy.url.origin, {
     connect: (_, connected) => queueMicrotask(() => connected(null, socket)),
     headersTimeout: 0,
   });
   client.dispatch(
-    {
-      method: "CONNECT",
-      path: target,
-      headers: { host: target, ...proxyAuthorization(proxy) },
-    },
+    { method: "CONNECT", path: target, headers },
     {
       onRequestStart: () => undefined,
       onRequestUpgrade(_, status) {
         if (status >= 200 && status <= 299) return made();
         socket.destroy();
-        failed(proxyRefusal(status, way));
+        made(proxyRefusal(status, way));
       },
-      onResponseError: (_, error) => failed(proxyFailure(error, way)),
+      onResponseError: (_, error) => made(proxyFailure(error, way)),
     },
   );
 }
