@@ -12,6 +12,7 @@ interface Group extends Pick<Entry, "event"> {
 /** An item that counts. */
 interface Known {
   entry: Entry;
+  vault: Vault;
   group?: Group;
 }
 
@@ -28,9 +29,9 @@ export class Overlap {
   readonly #precisions: number[] = [];
   #beginsAnew = false;
   #coarsest = 1;
-  /** By vault; and by vault, call and hash: of an id, or else of the content. */
-  readonly #groups = new Map<number, Group[]>();
-  readonly #hashed = new Map<string, Known[]>();
+  /** By vault; and by the hash of an id, or else of the content. */
+  readonly #groups = new Map<Vault, Group[]>();
+  readonly #hashed = new Map<number, Known[]>();
   /** The time that the items in both have, at the coarsest precision. */
   #bucket = Number.NaN;
   count = 0;
@@ -60,20 +61,22 @@ export class Overlap {
     }
     this.#bucket = bucket;
     // The first item of a time was not remembered.
-    if (!this.#groups.has(vault.number)) this.#remember(vault, rings.newest(vault));
+    if (!this.#groups.has(vault)) this.#remember(vault, rings.newest(vault));
     const { event, time, idHash, input } = entry;
     const hasId = isId(idHash);
-    const hashed = this.#hashed.get(keyOf(vault, entry)) ?? [];
-    const others = this.#groups.get(vault.number)?.filter(({ inputs }) => !inputs.includes(input));
-    const found =
-      (hasId ? hashed.find((known) => this.#isSameId(known.entry, entry)) : undefined) ??
-      this.#find(entry, others ?? []);
+    const hashed = this.#hashed.get(idHash) ?? [];
+    const isSameCall = (known: Known): boolean =>
+      known.vault === vault && callOf(known.entry.event) === callOf(event);
+    const isSame = (known: Known): boolean =>
+      isSameCall(known) && this.#isSameId(known.entry, entry);
+    const others = this.#groups.get(vault)?.filter(({ inputs }) => !inputs.includes(input));
+    const found = (hasId ? hashed.find(isSame) : undefined) ?? this.#find(entry, others ?? []);
     if (found === undefined) {
       // With an id, it may be from an export that numbers the same items differently; without one,
       // from a copy of what came before.
       const isDoubtful = hasId
         ? others?.some((group) => group.event === event && atTime(group, time, 1) !== undefined)
-        : this.#beginsAnew && hashed.length > 0;
+        : this.#beginsAnew && hashed.some(isSameCall);
       if (isDoubtful === true) vault.alike += 1;
       this.#remember(vault, Object.assign(new Entry(), entry));
       return false;
@@ -82,25 +85,24 @@ export class Overlap {
     // Without an id, it cannot be told from another item with equal content.
     if (found.entry.idHash !== idHash || !hasId) vault.alike += 1;
     const { inputs = [] } = found.group ?? {};
-    if (!inputs.includes(input)) this.#place(vault, found, [...inputs, input]);
+    if (!inputs.includes(input)) this.#place(found, [...inputs, input]);
     return true;
   }
 
   #remember(vault: Vault, entry: Entry): void {
-    const key = keyOf(vault, entry);
-    const hashed = this.#hashed.get(key) ?? [];
-    this.#hashed.set(key, hashed);
-    const known = { entry };
-    hashed.push(known);
-    this.#place(vault, known, [entry.input]);
+    const known = { entry, vault };
+    const hashed = this.#hashed.get(entry.idHash);
+    if (hashed === undefined) this.#hashed.set(entry.idHash, [known]);
+    else hashed.push(known);
+    this.#place(known, [entry.input]);
   }
 
   /** Puts an item with those that the same inputs have. */
-  #place(vault: Vault, known: Known, inputs: readonly number[]): void {
+  #place(known: Known, inputs: readonly number[]): void {
     const { event, idHash } = known.entry;
     const hasIds = isId(idHash);
-    const groups = this.#groups.get(vault.number) ?? [];
-    this.#groups.set(vault.number, groups);
+    const groups = this.#groups.get(known.vault) ?? [];
+    this.#groups.set(known.vault, groups);
     let group = groups.find(
       (one) => one.event === event && one.hasIds === hasIds && one.inputs.join() === inputs.join(),
     );
@@ -140,9 +142,6 @@ function atTime({ items }: Group, time: number, precision: number): Known | unde
   for (const known of items) if (Math.floor(known.entry.time / precision) === at) return known;
   return undefined;
 }
-
-const keyOf = ({ number }: Vault, { idHash, event }: Entry): string =>
-  `${number} ${idHash} ${callOf(event)}`;
 
 /** Hashes of ids are odd, those of content even. */
 const isId = (idHash: number): boolean => idHash % 2 !== 0;

@@ -28,6 +28,9 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
+/** Number of bytes read again at a time, which take no longer than those of one item. */
+const blockSize = 8192;
+
 /** Passes all of an input through a cutter. Yields the number of bytes read, after each piece. */
 function* passage(input: Input, cutter: Cutter): Generator<number> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
@@ -60,6 +63,8 @@ export class Source implements Sink {
   readonly #lists = new Set<string | undefined>();
   #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
+  /** What was read again last: the next item is often beside it. */
+  readonly #block = { offset: 0, bytes: Buffer.alloc(0) };
 
   private constructor(
     input: Input,
@@ -120,8 +125,13 @@ export class Source implements Sink {
 
   /** Returns the bytes at a location, which are fewer if its file has changed. */
   bytesOf({ offset, length }: ItemLocation): Buffer {
-    const bytes = Buffer.allocUnsafe(length);
-    return bytes.subarray(0, this.input.read(offset, bytes, 0, length));
+    const block = this.#block;
+    if (offset < block.offset || offset + length > block.offset + block.bytes.length) {
+      const bytes = Buffer.allocUnsafe(Math.max(length, blockSize));
+      block.bytes = bytes.subarray(0, this.input.read(offset, bytes, 0, bytes.length));
+      block.offset = offset;
+    }
+    return block.bytes.subarray(offset - block.offset).subarray(0, length);
   }
 
   /** Says what the input is, if it has no items. */
