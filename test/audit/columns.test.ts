@@ -114,6 +114,7 @@ the event before its arrival   | time=none @timestamp=late eventTime=at         
 arrival first                  | time=none ingestionTime=late receivedAt=late ts=at  | time=ts
 what varies, of two times      | time=2026-11-20T00:00:00Z @timestamp=at             | time=@timestamp
 a date and a time of day       | time=clock date=3.11.2026                           | time=date+time
+such ones of one day, not their arrival | time=clock date=3.11.2026 receivedAt=at    | time=date+time
 dates of a vault               | time=none dateCreated=perVault createdAt=perVault ts=at expiryDate=late | time=ts
 one time of all                | time=2026-11-20T00:00:00Z                           | time=time
 a name without times           | time=number timestamp=at                            | time=timestamp

@@ -79,18 +79,17 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
       found.set(name, values.set(record, value.trim()));
     }
   }
-  return [...found].map(([name, values]) => {
-    const texts = [...values.values()];
-    const distinct = new Set(texts.map((text) => text.toLowerCase())).size;
-    const isWhole = texts.length === records.length;
-    return { name, values, texts, counts: countsOf(texts), distinct, isWhole };
-  });
+  return [...found].map(([name, values]) =>
+    profileOf(name, values, values.size === records.length),
+  );
 }
 
-function countsOf(texts: readonly string[]): Map<string, number> {
+function profileOf(name: string, values: Profile["values"], isWhole: boolean): Profile {
+  const texts = [...values.values()];
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return counts;
+  const distinct = new Set(texts.map((text) => text.toLowerCase())).size;
+  return { name, values, texts, counts, distinct, isWhole };
 }
 
 /** Gives a date the time of day that is in a column of its own. */
@@ -99,9 +98,9 @@ function withClock(profiles: readonly Profile[]): readonly Profile[] {
   const date = times.find((one) => mostly(one, looks.isDate));
   const clock = times.find((one) => mostly(one, looks.isTimeOfDay));
   if (date === undefined || clock === undefined) return profiles;
-  const texts = [...date.values].map(([at, day]) => `${day} ${clock.values.get(at) ?? ""}`);
-  const values = new Map([...date.values.keys()].map((at, index) => [at, texts[index] as string]));
-  const dated = { ...date, values, texts, counts: countsOf(texts), and: clock.name };
+  const at = (record: number): string => clock.values.get(record) ?? "";
+  const both = [...date.values].map(([record, day]) => [record, `${day} ${at(record)}`] as const);
+  const dated = { ...profileOf(date.name, new Map(both), date.isWhole), and: clock.name };
   return profiles.map((one) => (one === date ? dated : one));
 }
 
