@@ -12,7 +12,7 @@ import { Overlap } from "./fold/overlap.ts";
 import { VaultTable } from "./read/bytes.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
-import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";
+import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
 import { isProblem } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
@@ -72,11 +72,9 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     let intake = await take(false);
     // Like a file that was appended to itself: the copy of an item is known only beside it.
     if (intake.fold.isLate) intake = await take(true);
-    const { sources, skips } = inputs;
-    if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
-      throw noItems(sources, skips);
-    const concluded = conclude({ ...given, skips }, sources, intake);
-    return { ...concluded, close: () => inputs.close() };
+    const isEmpty = inputs.sources.every(({ report }) => report.items === 0);
+    if (isEmpty && options.journal === undefined) throw noItems(inputs);
+    return { ...conclude(given, inputs, intake), close: () => inputs.close() };
   } catch (error) {
     inputs.close();
     // A read may be pending, and the abort surface as another error of it.
@@ -152,8 +150,9 @@ class Intake {
   }
 }
 
-/** Returns the error for inputs without a single item. */
-function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
+function noItems({ sources, skips }: Inputs): VaultError {
+  const { count, first } = skips;
+  const [line] = first;
   const names = sources.map(({ report }) => report.name).join(", ");
   const reasons = new Set(sources.map((source) => source.emptiness()));
   if (line === undefined)
@@ -172,11 +171,11 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 
 /** Creates the summary, and the reports as they are asked for. */
 function conclude(
-  known: Omit<ReplayOptions, "inputs"> & Pick<Log, "pseudonyms" | "selection" | "itemOf" | "skips">,
-  sources: readonly Source[],
+  given: Given,
+  { sources, skips }: Inputs,
   { fold, changed, classifier, items, applicationItems, withoutVault, ...intake }: Intake,
 ): Omit<Replay, "close"> {
-  const { rules, until, journal, pseudonyms, skips, whatIf, where = [] } = known;
+  const { rules, until, journal, pseudonyms, whatIf, where = [] } = given;
   const inputs = sources.map(({ report }) => report);
   const exports = inputs.filter(({ format }) => format !== "journal");
   const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
@@ -185,9 +184,10 @@ function conclude(
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
-    ...known,
+    ...given,
     fold,
     inputs,
+    skips,
     doubts: said(
       [
         !tellsFailures,

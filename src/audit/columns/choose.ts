@@ -110,7 +110,6 @@ function mostly({ texts, counts }: Profile, is: (text: string) => boolean, part 
   return [...counts].every(([text, count]) => is(text) || (others -= count) >= 0);
 }
 
-/** Number of values that match. */
 const countOf = ({ counts }: Profile, is: (text: string) => boolean): number =>
   [...counts].reduce((sum, [text, count]) => sum + (is(text) ? count : 0), 0);
 

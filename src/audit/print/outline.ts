@@ -22,14 +22,6 @@ export interface Report {
 
 type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 
-interface Outline {
-  /** The first of them answers what was asked. */
-  answers: readonly string[];
-  warnings: readonly string[];
-  /** The vaults and who caused what; each vault that needs action; what the report is based on. */
-  sections: readonly Section[];
-}
-
 export interface Fact {
   label: string;
   texts: readonly string[];
@@ -65,13 +57,15 @@ export interface Section {
 }
 
 /**
- * Returns the outline of a report. `room`: the most rows of vaults that need action, of others,
- * which are listed only after all of those, and the most vaults that have a section.
+ * Returns the outline of a report. The first answer is to what was asked; the sections are the
+ * vaults and who caused what, each vault that needs action, and what the report is based on.
+ * `room`: the most rows of vaults that need action, of others, which are listed only after all of
+ * those, and the most vaults that have a section.
  */
 export function outlineOf(
   { summary, vaults }: Report,
   room: { problems: number; others: number; sections: number },
-): Outline {
+) {
   const { found, warnings, vaultCount, verdicts: counts, whatIf } = summary;
   const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
   const rows: Row[] = [];
@@ -90,7 +84,7 @@ export function outlineOf(
   if (described.length < Math.min(rows.length, problems))
     notes.push(`The first ${described.length} are described; --vault VAULT describes another one.`);
   const origins = found.by.map((each) => `${count(each.vaults, "vault")}: ${originWords(each)}`);
-  const all = {
+  const all: Section = {
     // The answer names three of them.
     facts: factsOf({ "Caused by": origins.length > 3 ? few(origins) : [] }),
     tables: [

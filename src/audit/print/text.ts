@@ -116,7 +116,6 @@ function markdownSection({ verdict, name, facts: told, ways = [], tables = [] }:
   ].join("");
 }
 
-/** Formats facts as a list, each with its label. */
 function markdownFacts(all: readonly Fact[]): string {
   const list = all.map(({ label, texts }) => {
     const escaped = texts.map((text) => escapeMarkdown(text, longest));

@@ -176,11 +176,7 @@ export const isStart = (kind: EventKind): boolean => kind === "read" || kind ===
 export const isAcknowledgement = (kind: EventKind | undefined): boolean =>
   kind === "ack-read" || kind === "ack-update";
 
-const failed: ReadonlySet<EventKind> = new Set(
-  eventKinds.filter((kind) => endOf(kind) === "failed"),
-);
-
-export const isFailedAccess = (kind: EventKind): boolean => failed.has(kind);
+export const isFailedAccess = (kind: EventKind): boolean => endOf(kind) === "failed";
 
 /** Verdicts on a vault, worst first; `unknown`: some of its items were not understood. */
 export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "deleted", "ok"] as const;

@@ -265,7 +265,6 @@ export class ItemReader {
     return this.#placed(line, given, from, to);
   }
 
-  /** Sets where the entry is. */
   #placed(line: number, given: Bytes, from: number, to: number): Entry {
     const entry = this.#entry;
     entry.input = this.#layout.index;

@@ -295,7 +295,6 @@ function isByLine(lines: readonly string[], isFirstWhole: boolean): boolean {
   return lines.length > 1 && whole.length * 2 > lines.length;
 }
 
-/** Whether a line ends with an object, behind something else, that looks like an item. */
 function endsWithItem(line: string): boolean {
   const at = line.indexOf("{");
   return at >= 0 && line.endsWith("}") && parse(line.slice(at)).likeness > unlike;
