@@ -30,10 +30,14 @@ const whole = (least: number, standard: number) => {
   return z._default(z.int({ error }).check(z.gte(least, { error })), standard);
 };
 
-/** Whether an entry is an IPv4 address or a CIDR range, such as `10.1.0.0/16`. */
-function isWhitelistEntry(entry: string): boolean {
-  const [address = "", bits = "32", ...more] = entry.split("/");
-  return isIPv4(address) && /^\d{1,2}$/.test(bits) && Number(bits) <= 32 && more.length === 0;
+/** @throws for an entry that is neither an IPv4 address nor a CIDR range, such as `10.1.0.0/16` */
+function rangesOf(entries: readonly string[]): BlockList {
+  const ranges = new BlockList();
+  for (const entry of entries) {
+    const [, network = "", bits = "32"] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(entry) ?? [];
+    ranges.addSubnet(network, Number(bits), "ipv4");
+  }
+  return ranges;
 }
 
 const whitelistRule = 'must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]';
@@ -57,7 +61,9 @@ const policy = objectOf(
     whitelist: z._default(
       z
         .array(z.string())
-        .check(z.refine((list) => list.every(isWhitelistEntry), { error: whitelistRule })),
+        .check(
+          z.refine((list) => attempt(() => rangesOf(list)) !== undefined, { error: whitelistRule }),
+        ),
       [],
     ),
   },
@@ -81,14 +87,8 @@ export const parsePolicy = (text: string, source: string): Policy =>
 
 /** Whether an address is in one of the ranges. An empty list allows every address. */
 export function isWhitelisted(remoteAddress: string, entries: readonly string[]): boolean {
-  if (entries.length === 0) return true;
   const address = remoteAddress.replace(/^::ffff:/i, "");
-  const ranges = new BlockList();
-  for (const entry of entries) {
-    const [network = "", bits = "32"] = entry.split("/");
-    ranges.addSubnet(network, Number(bits), "ipv4");
-  }
-  return isIPv4(address) && ranges.check(address, "ipv4");
+  return entries.length === 0 || (isIPv4(address) && rangesOf(entries).check(address, "ipv4"));
 }
 
 /** Returns why an `Authorization` header is refused, never quoting it. `now` is in milliseconds. */
