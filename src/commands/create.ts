@@ -15,13 +15,7 @@ import type { Io } from "../parts/basics.ts";
 import type { ServicePart } from "../parts/service.ts";
 import type { StatePart } from "../parts/state.ts";
 import { isOnline, kindList, type Kind } from "../protocol/endpoints.ts";
-import type { Device, Metadata } from "../protocol/fields.ts";
-import {
-  instant,
-  metadata as metadataField,
-  metadataKey,
-  metadataValue,
-} from "../protocol/fields.ts";
+import * as fields from "../protocol/fields.ts";
 import { fingerprint as fingerprintOf } from "../protocol/fingerprint.ts";
 import { brokenRule, checkGiven } from "../protocol/validate.ts";
 import { jsonText } from "../terminal/redactor.ts";
@@ -79,7 +73,7 @@ export const create = command(descriptor, async (app, options) => {
   const { maxUsage, expiryDate: date, label = null } = options;
   const contents = await completeContents(io, kind, given);
   // In a form that cannot be read as the local time of the service.
-  const expiryDate = date && new Date(instant(date) ?? 0).toISOString();
+  const expiryDate = date && new Date(fields.instant(date) ?? 0).toISOString();
   const vault = { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
   const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
   if (label !== null) await checkLabel(app.state, label);
@@ -125,7 +119,7 @@ function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
         `${flag} is for ${online ? "online" : "offline"} vaults only; nothing was sent`,
         { hint: `leave it out, or choose another --kind: ${kindList}` },
       );
-  if (expiryDate !== undefined && (instant(expiryDate) ?? 0) <= now)
+  if (expiryDate !== undefined && (fields.instant(expiryDate) ?? 0) <= now)
     throw new VaultError(
       "invalid-input",
       `--expiry-date: ${expiryDate} has passed, and the service would delete the vault immediately`,
@@ -134,25 +128,25 @@ function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
 }
 
 /** @throws `invalid-input` naming the pair by its key */
-function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
+function readMetadata(given: readonly string[] | undefined): fields.Metadata | undefined {
   if (given === undefined) return undefined;
   const hint = "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'";
-  const pairs: Metadata = {};
+  const pairs: fields.Metadata = {};
   for (const pair of given) {
     const [key = "", ...rest] = pair.split("=");
     const value = rest.join("=");
     const rule =
       rest.length === 0 || Object.hasOwn(pairs, key)
         ? "must be KEY=VALUE, and each key given once"
-        : (brokenRule(metadataKey, key) ?? brokenRule(metadataValue, value));
+        : (brokenRule(fields.metadataKey, key) ?? brokenRule(fields.metadataValue, value));
     if (rule !== null)
       throw new VaultError("invalid-input", `--metadata: ${JSON.stringify(key)} ${rule}`, { hint });
     pairs[key] = value;
   }
-  return checkGiven(metadataField, pairs, "--metadata", hint);
+  return checkGiven(fields.metadata, pairs, "--metadata", hint);
 }
 
-async function neededDevice(service: ServicePart): Promise<Device> {
+async function neededDevice(service: ServicePart): Promise<fields.Device> {
   const device = await service.device();
   if (device !== undefined) return device;
   throw new VaultError(

@@ -18,7 +18,7 @@ export const sandbox: Command = {
       () => import("./sandbox/rehearse.ts"),
     ),
     listed("start", "start a sandbox that serves until interrupted", starting),
-    listed("env", "print the variables that make a shell use it", steering),
+    listed("env", "print the variables that make a shell use it", starting),
     listed("status", "show whether a sandbox is running, and its vaults", steering),
     listed("stop", "stop the sandbox", steering),
     listed(

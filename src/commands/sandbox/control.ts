@@ -9,10 +9,9 @@ import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
 import { trying } from "../../sandbox/outcome.ts";
 import { count } from "../../terminal/count.ts";
-import { shellQuoted, command as wayTo } from "../../way.ts";
-import { preparedFolder, settingsFor } from "./folder.ts";
+import { command as wayTo } from "../../way.ts";
 
-const control = {
+export const control = {
   readyFile: {
     flag: "--ready-file <file>",
     help: "ready file of the running sandbox (default: STATE-sandbox.json)",
@@ -29,7 +28,7 @@ export const asGiven = ({ readyFile }: Options): string[] =>
   readyFile === undefined ? [] : ["--ready-file", readyFile];
 
 /** @throws `network` where no sandbox runs, and what `callSandbox` throws */
-async function call<T>(
+export async function call<T>(
   { settings }: App,
   options: Options,
   route: Parameters<typeof callSandbox>[1],
@@ -125,27 +124,6 @@ export const fault = command(
     const { armed } = document;
     const words = armed === 0 ? "No faults." : `${count(armed, "fault")} set.`;
     await app.io.output.printDone(document, words);
-  },
-);
-
-export const env = command(
-  {
-    description:
-      "Print export lines for the running sandbox: its address and application, and state and configuration directories in which its " +
-      "vaults are imported.",
-    options: control,
-    examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
-  },
-  async (app, options) => {
-    const { io, settings } = app;
-    const ready = await call<RunningDocument>(app, options, "GET ready");
-    const readyFile = io.host.resolve(readyFileOf(settings, options));
-    const folder = await preparedFolder(app, ready, readyFile);
-    const env = { ...settingsFor(ready, folder), VAULTSVC_SANDBOX: readyFile };
-    const lines = Object.entries(env).map(
-      ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
-    );
-    await io.output.print({ env }, () => lines.join(""));
   },
 );
 

@@ -12,8 +12,7 @@ import { noVault } from "../../protocol/endpoints.ts";
 import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
 import { count } from "../../terminal/count.ts";
 import { command as wayTo } from "../../way.ts";
-import { openPrivateSandbox } from "./folder.ts";
-import { emulation, program, sandboxSettings } from "./start.ts";
+import { emulation, openPrivateSandbox, program, sandboxSettings } from "./start.ts";
 
 /** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
 const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
