@@ -12,7 +12,6 @@ import { askKind, askSettings } from "../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
 import { readHashedPin } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
-import type { ServicePart } from "../parts/service.ts";
 import type { StatePart } from "../parts/state.ts";
 import { isOnline, kindList, type Kind } from "../protocol/endpoints.ts";
 import * as fields from "../protocol/fields.ts";
@@ -75,7 +74,13 @@ export const create = command(descriptor, async (app, options) => {
   // In a form that cannot be read as the local time of the service.
   const expiryDate = date && new Date(fields.instant(date) ?? 0).toISOString();
   const vault = { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
-  const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
+  const device = isOnline(kind) ? await app.service.device() : undefined;
+  if (isOnline(kind) && device === undefined)
+    throw new VaultError(
+      "usage",
+      "an online vault is created with a device, which every later read must match; nothing was sent",
+      { hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device" },
+    );
   if (label !== null) await checkLabel(app.state, label);
   const request = { vault, device, metadata, label: label ?? undefined };
   const { success, credentials, generation } = await createLocked(app, kind, options, request);
@@ -144,18 +149,6 @@ function readMetadata(given: readonly string[] | undefined): fields.Metadata | u
     pairs[key] = value;
   }
   return checkGiven(fields.metadata, pairs, "--metadata", hint);
-}
-
-async function neededDevice(service: ServicePart): Promise<fields.Device> {
-  const device = await service.device();
-  if (device !== undefined) return device;
-  throw new VaultError(
-    "usage",
-    "an online vault is created with a device, which every later read must match; nothing was sent",
-    {
-      hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
-    },
-  );
 }
 
 /** Refuses a label that another vault has: once the vault exists, it would have none. */

@@ -1,14 +1,13 @@
 import { command, vaultArgument } from "../cli/command.ts";
 import { extended } from "../input/flags.ts";
-import { kinds, type Kind } from "../protocol/endpoints.ts";
-import type { App } from "../app.ts";
+import { kinds } from "../protocol/endpoints.ts";
 import { vaultTable } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { serviceDetails } from "../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import type { SingleCall } from "../exchange/ports.ts";
 import { chooseKind } from "../exchange/start/start.ts";
-import { isOtherVault, readInfo, type InfoSuccess } from "../protocol/answers.ts";
+import { isOtherVault, readInfo } from "../protocol/answers.ts";
 import type { Document } from "../documents/schemas.ts";
 import { askSettings, askVault } from "../input/ask.ts";
 import { lookUp } from "../input/read-start.ts";
@@ -37,7 +36,17 @@ export const info = command(
     const target = await askVault(app, options.uuid, "info");
     const record = await lookUp(app, target);
     const asked = chooseKind(target, record, options.kind);
-    const info = await fetchInfo(app, target, asked);
+    const context = await app.service.single();
+    const call: SingleCall = { step: "info", kind: asked, uuid: target };
+    const reply = await sendSingle(context, call);
+    const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
+    if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, call);
+    if (isOtherVault(reply.answer, target))
+      throw new VaultError("service", "the service responded about another vault", {
+        uuid: target,
+        hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
+        service: serviceDetails(reply.answer),
+      });
     const vault = { uuid: target, label: record?.label ?? null, kind: asked };
     const document: Document<"info"> = { ...vault, info: info.info };
     const { usesRemaining, metadata } = info;
@@ -45,19 +54,3 @@ export const info = command(
     await app.io.output.print(document, (view) => vaultTable(shown, view));
   },
 );
-
-async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
-  const context = await app.service.single();
-  const call: SingleCall = { step: "info", kind: asked, uuid: target };
-  const reply = await sendSingle(context, call);
-  const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
-  if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, call);
-  if (isOtherVault(reply.answer, target)) {
-    throw new VaultError("service", "the service responded about another vault", {
-      uuid: target,
-      hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
-      service: serviceDetails(reply.answer),
-    });
-  }
-  return info;
-}

@@ -71,17 +71,11 @@ const policy = objectOf(
 );
 export type Policy = z.infer<typeof policy>;
 
-/**
- * Checks a partial policy and completes it with the defaults.
- * @throws `invalid-input` naming the setting
- */
+/** @throws `invalid-input` naming the setting */
 export const completePolicy = (given: unknown, where = "policy"): Policy =>
   checkGiven(policy, given, where, undefined, "place");
 
-/**
- * Parses a policy, as `--policy FILE` has it.
- * @throws `invalid-input` naming the setting
- */
+/** @throws `invalid-input` naming the setting */
 export const parsePolicy = (text: string, source: string): Policy =>
   completePolicy(parseGivenJson(text, source, 'for example {"failedAttempts":3}'), source);
 

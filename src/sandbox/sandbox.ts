@@ -154,15 +154,11 @@ export class Sandbox {
       .map(knownVault);
   }
 
-  /**
-   * Locks the vault with this uuid or label in the console.
-   * @throws `invalid-input` for an unknown or deleted vault or ambiguous label, as `unlock` does
-   */
+  /** @throws `invalid-input` for an unknown or deleted vault or ambiguous label, as `unlock` does */
   lock(name: string): VaultState {
     return this.#change(name, (vault) => lock(vault, "console"));
   }
 
-  /** Unlocks a vault in the console, which resets both counters and moves autoLockDate. */
   unlock(name: string): VaultState {
     return this.#change(name, (vault) => unlock(this.#world(), vault));
   }

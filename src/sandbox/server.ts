@@ -90,10 +90,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   }
 }
 
-/**
- * Listens on 127.0.0.1; port 0 is any free port.
- * @throws `usage` if the port cannot be used
- */
+/** @throws `usage` if the port cannot be used */
 export async function listen(handle: Sandbox["handle"], port: number): Promise<http.Server> {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
@@ -197,10 +194,7 @@ function openDataFolder(folder: string) {
 /** What a vault need not have: 0.2.0 writes null for it. */
 const described = new Set(["label", "hashedPin", "device", "creditCard", "content"]);
 
-/**
- * Returns the saved state.
- * @throws `state` for a file that this version of the program has not written
- */
+/** @throws `state` for a file that this version of the program has not written */
 function stateIn(file: string, text: string): State {
   const withoutNulls = (name: string, value: unknown): unknown =>
     value === null && described.has(name) ? undefined : value;

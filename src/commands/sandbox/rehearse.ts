@@ -126,10 +126,7 @@ interface Rehearsal {
   command: readonly string[];
 }
 
-/**
- * Runs the program without a failure. Returns the calls that it makes.
- * @throws `usage` where the program, its preparation or its check fails
- */
+/** @throws `usage` where the program, its preparation or its check fails even without a failure */
 async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
   const { command, check } = rehearsal;
   return await inSandbox(rehearsal, {}, async ({ sandbox }, run) => {
