@@ -173,13 +173,12 @@ const columns = [
 export function auditExport(file: string) {
   const [, form, gz] = /\.(ndjson|csv)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
   if (form === undefined) return undefined;
+  const asLines = (items: readonly AuditItem[]): string =>
+    items.map((item) => `${JSON.stringify(item)}\n`).join("");
   const format = form === "csv" ? asCsv : asLines;
   return (items: readonly AuditItem[]) =>
     gz === undefined ? format(items) : gzipSync(format(items));
 }
-
-const asLines = (items: readonly AuditItem[]): string =>
-  items.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 /** RFC 4180 with a header line; null is an empty cell. */
 function asCsv(items: readonly AuditItem[]): string {

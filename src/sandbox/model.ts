@@ -1,5 +1,4 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { defined } from "../defined.ts";
 import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -162,16 +161,6 @@ export function unlock(world: World, vault: VaultState): void {
   vault.failedAccesses = 0;
   vault.unackedStarts = 0;
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
-}
-
-export function knownVault(vault: VaultState): KnownVault {
-  return {
-    uuid: vault.uuid,
-    kind: vault.kind,
-    credentials: { ...vault.pair, ...defined({ hashedPin: vault.hashedPin }) },
-    label: vault.label ?? vault.kind,
-    ...defined({ device: vault.device }),
-  };
 }
 
 export const iso = (time: number): string => new Date(time).toISOString();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { VaultError } from "../errors.ts";
+import { defined } from "../defined.ts";
 import type { AuditItem } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
@@ -10,7 +11,7 @@ import { after, before, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
 import { attempt, refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, rateWindow, type Admission, type Policy } from "./policy.ts";
-import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
+import { newPair, allVaults, createVault, findVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
 import type { KnownVault, State, VaultState, World } from "./model.ts";
 
@@ -151,7 +152,13 @@ export class Sandbox {
   vaults(): KnownVault[] {
     return allVaults(this.#world())
       .filter(({ state }) => state !== "deleted")
-      .map(knownVault);
+      .map(({ uuid, kind, pair, hashedPin, label = kind, device }) => ({
+        uuid,
+        kind,
+        credentials: { ...pair, ...defined({ hashedPin }) },
+        label,
+        ...defined({ device }),
+      }));
   }
 
   /** @throws `invalid-input` for an unknown or deleted vault or ambiguous label, as `unlock` does */

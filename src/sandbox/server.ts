@@ -34,16 +34,34 @@ export interface RunningSandbox extends RunningDocument, Pick<Sandbox, "faults">
 }
 
 /**
- * Opens a sandbox without a socket. `close` releases the data folder.
+ * Opens a sandbox without a socket. The folder of `--data` is made if needed and locked: only one sandbox uses it at a time, until `close`,
+ * or until the operating system releases it when the process dies. A save is durable; if it throws, the file keeps its former contents.
  * @throws `invalid-input` for a bad seed or policy, `busy` or `state` for an unusable data folder
  */
 export function openSandbox(settings: SandboxSettings): { sandbox: Sandbox; close: () => void } {
   const { dataFolder } = settings;
-  const folder = dataFolder === undefined ? undefined : openDataFolder(dataFolder);
-  const close = (): void => folder?.close();
+  if (dataFolder === undefined) return { sandbox: new Sandbox(settings), close: () => undefined };
+  const file = path.join(dataFolder, "sandbox.json");
+  const unusable = `--data ${dataFolder}: cannot be used`;
+  const lock = trying(() => {
+    if (!fs.existsSync(dataFolder)) createFolder(path.resolve(dataFolder));
+    return tryLockFile(path.join(dataFolder, "sandbox.lock"));
+  }, unusable);
+  if (lock === null)
+    throw new VaultError("busy", `--data ${dataFolder}: another sandbox is using it`, {
+      hint: "stop it, or choose another directory",
+    });
+  const close = (): void => releaseLockFile(lock);
   try {
-    const save = (state: State): void => folder?.save(state);
-    return { sandbox: new Sandbox({ ...settings, state: folder?.load(), save }), close };
+    removeLeftovers(file);
+    const read = () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined);
+    const saved = trying(read, unusable);
+    const state = saved === undefined ? undefined : stateIn(file, saved);
+    const save = (changed: State): void => {
+      const text = `${JSON.stringify({ version: 1, state: changed })}\n`;
+      trying(() => replaceFile(file, text), unusable);
+    };
+    return { sandbox: new Sandbox({ ...settings, state, save }), close };
   } catch (error) {
     close();
     throw error;
@@ -159,36 +177,6 @@ export function refuseForeign(
   if (headers["origin"] !== undefined) return "requests with an Origin are refused";
   const name = /^(.+?)(?::\d{1,5})?$/.exec(String(headers["host"]))?.[1] ?? "";
   return isLoopback(name.toLowerCase()) ? undefined : "the Host must be a loopback address";
-}
-
-/**
- * Opens the folder of `--data`, creating it if needed, and locks it: only one sandbox uses it at a
- * time. `load` returns the state of an earlier one. `save` is durable when it returns; if it throws,
- * the file keeps its former contents. The operating system releases the folder when the process dies.
- * @throws `busy` if another sandbox uses it; `state`, as `load` and `save` do, if unusable or damaged
- */
-function openDataFolder(folder: string) {
-  const file = path.join(folder, "sandbox.json");
-  const unusable = `--data ${folder}: cannot be used`;
-  const lock = trying(() => {
-    if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
-    return tryLockFile(path.join(folder, "sandbox.lock"));
-  }, unusable);
-  if (lock === null)
-    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, {
-      hint: "stop it, or choose another directory",
-    });
-  return {
-    load: (): State | undefined => {
-      removeLeftovers(file);
-      const read = () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined);
-      const saved = trying(read, unusable);
-      return saved === undefined ? undefined : stateIn(file, saved);
-    },
-    save: (state: State): void =>
-      trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`), unusable),
-    close: (): void => releaseLockFile(lock),
-  };
 }
 
 /** What a vault need not have: 0.2.0 writes null for it. */

@@ -270,9 +270,7 @@ function socketWriter(fd: number): WriteAll {
 /** Writes in the thread pool, so that a slow disk does not delay signals, and syncs. */
 const writeToFile = async (fd: number, bytes: Uint8Array): Promise<void> =>
   await promisify(writeFile)(fd, bytes, { flush: true }).catch((error: unknown) => {
-    if (!lacksFsync(error as Error)) throw error;
+    const { syscall, code = "" } = error as NodeJS.ErrnoException;
+    // Where the file system does not support fsync, there is nothing to wait for.
+    if (syscall !== "fsync" || !["EINVAL", "ENOTSUP", "ENOSYS"].includes(code)) throw error;
   });
-
-/** Whether the file system does not support fsync, so that there is nothing to wait for. */
-const lacksFsync = ({ syscall, code = "" }: NodeJS.ErrnoException): boolean =>
-  syscall === "fsync" && ["EINVAL", "ENOTSUP", "ENOSYS"].includes(code);
