@@ -119,7 +119,7 @@ export function removeLeftovers(path: string): void {
       if (isOurs) rmSync(join(folder, name), { force: true });
     }
   } catch {
-    // A file can be written into a folder that cannot be read.
+    // Another user's, as in /tmp.
   }
 }
 

@@ -127,7 +127,8 @@ function obstacleIn(folder: string, mayMiss: boolean): string | null {
   try {
     if (mayMiss && statSync(folder, { throwIfNoEntry: false }) === undefined) createFolder(folder);
     if (!statSync(folder).isDirectory()) return "is not a folder";
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    // Read, too: its names are synced.
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
