@@ -39,25 +39,22 @@ export interface Local extends Basics {
 export function createState({ io, settings }: Basics): StatePart {
   const secretSetting = async (setting: Sourced): Promise<string> => {
     if (setting.fromProfile !== true) return await readSecret(io, setting);
-    const at = {
-      profile: settings.profileInUse.name,
-      key: setting.source.replace("config key ", ""),
-    };
+    const key = setting.source.replace("config key ", "");
+    const at = { profile: settings.profileInUse.name, key };
     const value = await (await opened()).configuration.open(at, setting.text);
     io.redactor.add(value);
     return value;
   };
-  const needs = { io, settings, secretSetting };
-  const opened = once(async () => await openState(needs, settings, settings.profileInUse));
+  const { directory } = settings.configuration;
+  const open = async (wanted: Settings, profile: NamedProfile, place = directory) =>
+    await openState({ io, secretSetting }, wanted, profile, place);
+  const opened = once(async () => await open(settings, settings.profileInUse));
   return {
     store: async () => (await opened()).state,
     open: async (other) =>
-      other === undefined ? await opened() : await openState(needs, settings.of(other), other),
-    openAlone: async (other, directory = settings.configuration.directory) => {
-      const configuration = { ...settings.configuration, directory, keys: join(directory, "keys") };
-      const place = { ...needs, settings: { ...settings, configuration } };
-      return await openState(place, resolveSettings({}, {}, other.settings), other);
-    },
+      other === undefined ? await opened() : await open(settings.of(other), other),
+    openAlone: async (other, place) =>
+      await open(resolveSettings({}, {}, other.settings), other, place),
     history: async () => {
       if (isShared(settings.state)) return await (await (await opened()).state.whole()).history();
       const { openHistory } = await import("../store/sqlite/snapshot.ts");
@@ -68,7 +65,7 @@ export function createState({ io, settings }: Basics): StatePart {
 }
 
 /** What opening a state takes of the program. */
-type Needs = Basics & Pick<StatePart, "secretSetting">;
+type Needs = Pick<Basics & StatePart, "io" | "secretSetting">;
 
 /** The state that the settings name, and the configuration. */
 export interface OpenState {
@@ -87,9 +84,10 @@ export interface OpenState {
 }
 
 async function openState(
-  { io, settings: { configuration }, secretSetting }: Needs,
+  { io, secretSetting }: Needs,
   settings: Settings,
   profile: NamedProfile,
+  configDirectory: string,
 ): Promise<OpenState> {
   const { host, waiting, narrator } = io;
   const { uid } = host;
@@ -99,38 +97,34 @@ async function openState(
     import("../store/keyring.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
-  for (const each of [configuration.directory, configuration.keys])
-    checkOwner(each, uid, "the key files");
+  const folder = join(configDirectory, "keys");
+  for (const each of [configDirectory, folder]) checkOwner(each, uid, "the key files");
   const keySource: KeySource = {
-    folder: configuration.keys,
+    folder,
     uid,
     given: await givenKeyOf({ io, secretSetting }, settings),
     // A profile may name another one.
     formerFile: () =>
       host.resolve(
-        profileValue(profile.settings, "stateKeyFile") ??
-          join(configuration.directory, "state.key"),
+        profileValue(profile.settings, "stateKeyFile") ?? join(configDirectory, "state.key"),
       ),
   };
   const keys = new Map<string, SealingKey>();
   const shared = { clock: host, waiting, warn: narrator.warn };
-  const options = {
-    ...shared,
-    // In one place, whatever the state in use.
-    machineDirectory: () => stateDirectory(host),
-    keySource,
-    by: host.actor,
-    keys,
+  const at = async (location?: string): Promise<State> => {
+    const options = {
+      ...shared,
+      directory: directoryOf(host, location),
+      // In one place, whatever the state in use.
+      machineDirectory: () => stateDirectory(host),
+      keySource,
+      by: host.actor,
+      keys,
+    };
+    if (!isShared(location)) return new SqliteState(options);
+    const { openShared } = await import("../store/postgres/store.ts");
+    return openShared(location, host.env, io.redactor.add, options);
   };
-  const at = async (location?: string): Promise<State> =>
-    isShared(location)
-      ? (await import("../store/postgres/store.ts")).openShared(
-          location,
-          host.env,
-          io.redactor.add,
-          { ...options, directory: stateDirectory(host) },
-        )
-      : new SqliteState({ ...options, directory: directoryOf(host, location) });
   const keyring = new Keyring(keySource, directory, narrator.warn, keys);
   const state = await at(settings.state);
   const wholeAt = async (location: string): Promise<StoredWhole> =>
@@ -141,8 +135,8 @@ async function openState(
     at,
     configuration: new ProfileSecrets({
       ...shared,
-      directory: configuration.directory,
-      keys: configuration.keys,
+      directory: configDirectory,
+      keys: folder,
       uid,
       former: async (id) => await keyring.find(id),
     }),
@@ -160,7 +154,7 @@ async function openState(
 
 /** What gives the key of the state, where that is no file: a flag, a variable or a command, which runs when the key is needed. */
 async function givenKeyOf(
-  { io, secretSetting }: Pick<Needs, "io" | "secretSetting">,
+  { io, secretSetting }: Needs,
   { stateKey, stateKeyCommand, timeout }: Settings,
 ): Promise<GivenKey | undefined> {
   if (stateKey !== undefined) return givenKey(await secretSetting(stateKey), stateKey.source);

@@ -139,25 +139,24 @@ export interface WholeResponse extends Head {
  */
 export function replyOf(response: WholeResponse, host: string): Reply {
   const { httpStatus, headers } = response;
-  const contentType = first(headers["content-type"])?.split(";")[0]?.trim().toLowerCase();
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
   const retryAfter = seconds(retryAfterIn(headers)) ?? seconds(body?.["retryAfter"]);
   const answer = body === undefined ? undefined : { httpStatus, body, retryAfter };
   if (answer !== undefined && httpStatus < 500) return { type: "answer", answer };
-  const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, contentType, body)}`;
+  const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, body)}`;
   return { type: "no-answer", cause, httpStatus, answer, isWhole: true };
 }
 
 /** What a response has in place of an answer. */
 function whatIn(
-  { httpStatus, body: bytes }: WholeResponse,
-  contentType: string | undefined,
+  { httpStatus, headers, body: bytes }: WholeResponse,
   body: Record<string, unknown> | undefined,
 ): string {
   const errorUuid = findErrorUuid(body);
   if (body !== undefined) return errorUuid === undefined ? "" : `, error ${errorUuid}`;
   if (httpStatus >= 300 && httpStatus < 400) return ", a redirect, which is not followed";
   if (bytes.length === 0) return ", empty";
+  const contentType = first(headers["content-type"])?.split(";")[0]?.trim().toLowerCase();
   return contentType === "text/html" ? ", an HTML page" : ", not JSON";
 }
 
