@@ -170,8 +170,8 @@ export async function runPrintingCommand(
         messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
     },
   });
-  // Also what has other text around it, and is refused.
-  output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach(redactor.add);
+  // Also what has other text around it, and is refused. The id of a key has 16 characters, and is no secret.
+  output.match(/[A-Za-z0-9._~+/=-]{17,}/g)?.forEach(redactor.add);
   if (messages !== "") void host.stderr.writeColored(messages);
   signal.throwIfAborted();
   const printed = output.trim();
