@@ -111,16 +111,4 @@ describe.concurrent("vault state backup", () => {
     expect(refused.stderr).toMatch(/key file .* is missing/);
     expect(existsSync(file)).toBe(false);
   });
-
-  it("is entered in the journal", async () => {
-    const { lab, machine, file } = await warm();
-    await machine.ok("state", "backup", file);
-    const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
-    const [entry] = db
-      .prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1")
-      .all();
-    db.close();
-    expect(entry).toEqual({ event: "backup", file });
-    expect(lab.service.sandbox.requests()).toHaveLength(2);
-  });
 });

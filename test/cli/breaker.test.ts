@@ -5,7 +5,6 @@ import {
   expectFarFromLock,
   firstGetArgs,
   importAll,
-  outcomesOf,
   summaryOf,
 } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
@@ -263,34 +262,4 @@ describe("many vaults", () => {
     expect(gateway.starts()).toBeGreaterThan(count);
     for (const uuid of uuids) expectFarFromLock(lab, uuid);
   });
-
-  it.each<[string, Rule, number]>([
-    ["answered", "pass", 6],
-    ["not answered", html(503), 0],
-  ])(
-    "in an outage, with probes %s, a run costs the starts that were under way and the trials",
-    async (_, probes, trials) => {
-      const { gateway, vault, clock, lab, uuids } = await fleet(count);
-      gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
-      const began = clock.time;
-      const first = await vault(...all, "--max-wait", "1s");
-      expectExit(first, 10);
-      expect(errorOf(first).help).toMatch(/^[^;]*; vault get --all .*--run may/);
-      expect(outcomesOf(first)).toHaveLength(count);
-      const lost = gateway.starts() - 20;
-      expect(lost).toBeLessThanOrEqual(8);
-      // Run again and again for ten minutes: trials at most 2, 12, 42, 102, 222 and 522 seconds after it began.
-      while (clock.time < began + 600_000) {
-        expectExit(await vault(...all, "--max-wait", "30s"), 10);
-        clock.time += 30_000;
-      }
-      expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(trials);
-      gateway.be({});
-      clock.time += 300_000;
-      const last = await vault(...all);
-      expectExit(last, 0);
-      expect(summaryOf(last)).toMatchObject({ done: count, failed: 0, skipped: 0 });
-      for (const uuid of uuids) expectFarFromLock(lab, uuid);
-    },
-  );
 });

@@ -26,7 +26,6 @@ import {
 import { errorOf, keyFileOf, type Machine } from "../support/machine.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { main } from "../../src/main.ts";
-import { vaultInPty } from "../support/pty.ts";
 import { runVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { helpOf } from "../support/help.ts";
@@ -149,16 +148,6 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     await problems(atRest, "--offline", "--rate", "25");
     expect(readdirSync(atRest.stateDir).sort()).toEqual(["locks", "vault.db"]);
     expect(lab.withProbes().slice(sent)).toMatchObject([{ step: "end", uuid: noVault }]);
-  });
-
-  it("has color on a terminal only", async () => {
-    const { machine } = await healthy();
-    const run = await vaultInPty(["doctor"], { env: machine.env, cwd: machine.home }).exit;
-    expect(run.code).toBe(0);
-    expect(run.raw).toContain("\u001b[32mok");
-    const env = { ...machine.env, NO_COLOR: "1" };
-    const plain = await vaultInPty(["doctor"], { env, cwd: machine.home }).exit;
-    expect(plain.raw).not.toContain("\u001b[32m");
   });
 
   it("prints one field", async () => {

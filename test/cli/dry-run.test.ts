@@ -3,7 +3,6 @@ import {
   expectError,
   expectExit,
   firstGetArgs,
-  offlineCard,
   offlineNote,
   onlineCard,
   openLab,
@@ -66,17 +65,6 @@ describe.concurrent("--dry-run", () => {
       },
       counts: { atMostAfter: { unackedStarts: 1, failedAttempts: 1 } },
     });
-  });
-
-  it("is refused by the guard as the start would be", async () => {
-    const { lab, machine, uuid } = await coldLab(offlineCard);
-    const wrong = { ...lab.vault, credentials: { encryptedData: "wrong", payload: "wrong" } };
-    expectExit(await machine.vault(...firstGetArgs(machine, wrong)), 6);
-    const asked = ["get", uuid, "--dry-run", "--json"];
-    expectError(await machine.vault(...asked), "guard", /refused generation 1/);
-    expectExit(await machine.vault("get", uuid, "--force"), 6);
-    expectError(await machine.vault(...asked), "guard", /2 of 3 failed attempts used/);
-    expect(await dryRun(machine, "get", uuid, "--force")).toMatchObject({ dryRun: true });
   });
 
   it("raises what a run would raise: an unknown generation, a held exchange", async () => {

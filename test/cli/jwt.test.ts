@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { httpServer } from "../support/servers.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
@@ -8,7 +8,6 @@ import {
   expectError,
   expectExit,
   expectInStep,
-  expectNothingLost,
   firstGetArgs,
   noVault,
   onlineCard,
@@ -56,14 +55,6 @@ describe("a service that requires JWT", () => {
     },
   );
 
-  test("in the environment; on the command line, with a warning", async () => {
-    const { lab, machine, uuid } = await coldLab(undefined, { policy });
-    const env = { VAULTSVC_JWT: good() };
-    await machine.okWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
-    const flagged = await machine.ok("get", uuid, "--jwt", good(), "--json");
-    expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
-  });
-
   test.each<[string, string | undefined, RegExp]>([
     ["missing", undefined, /the JWT is missing/],
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
@@ -77,29 +68,6 @@ describe("a service that requires JWT", () => {
       spent: { unackedStarts: 0, failedAttempts: 0 },
     });
     expect(errorOf(result).help).toContain("--jwt");
-  });
-});
-
-describe("a token that cannot be had: nothing is sent, and the config key is named", () => {
-  let lab: Lab;
-  beforeAll(async () => {
-    lab = await openLab(undefined, { policy });
-  });
-
-  test.each([
-    [printing("echo no luck >&2; exit 4"), /^config key jwt\.command: .* failed with exit code 4$/],
-    [signing("/nowhere/key.pem"), /^config key jwt\.privateKeyFile: cannot read/],
-  ])("%j", async (profile, message) => {
-    const machine = lab.machine();
-    configure(machine, profile);
-    const run = machine.start({}, ...firstGetArgs(machine, lab.vault), "--json");
-    expectError(await run.exit, "invalid-input", message);
-    expect(lab.service.sandbox.requests()).toEqual([]);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
-      failedAccesses: 0,
-      unackedStarts: 0,
-    });
-    await expectNothingLost(lab, machine);
   });
 });
 

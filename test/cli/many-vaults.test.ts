@@ -45,25 +45,6 @@ describe("vault get of many", () => {
     expect((await machine.status(uuids[0] ?? "")).generation).toBe(2);
   });
 
-  it("reads a list, in which each vault has a name of its own kind", async () => {
-    const { machine, uuids } = await five();
-    const list = [
-      "v1",
-      uuids[1],
-      JSON.stringify({ uuid: uuids[2], externalRef: "invoice-7" }),
-    ].join("\n");
-    const result = await machine.okWith({ input: list }, "get", "--from", "-");
-    expect(
-      outcomesOf(result)
-        .map(({ uuid }) => uuid)
-        .toSorted(),
-    ).toEqual(uuids.slice(0, 3).toSorted());
-    const history = JSON.parse(
-      (await machine.vault("status", uuids[2] ?? "", "--history", "--json")).stdout,
-    ) as object;
-    expect(JSON.stringify(history)).toContain("invoice-7");
-  });
-
   it.each<[string, string[], RegExp]>([
     ["rows that would show masked contents", ["get", "v1", "v2"], /the table masks the contents/],
     ["--json", ["get", "--all", "--json"], /--json prints one document/],
@@ -133,15 +114,6 @@ describe("vault get of many", () => {
     expectExit(result, 16);
     const became = outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped);
     expect(became.join(" ")).toBe("locked locked stopped stopped stopped");
-  });
-
-  it("begins nothing while the service is out, and goes on when it is back", async () => {
-    const { lab, machine, uuids } = await five();
-    await machine.ok("get", "--all");
-    lab.faults("start:drop-before");
-    const result = await machine.ok("get", "--all", "--concurrency", "2");
-    expect(outcomesOf(result)).toHaveLength(uuids.length);
-    expect(inspected(lab).every(({ state }) => state === "active")).toBe(true);
   });
 
   it("shows the plan, and sends nothing", async () => {
@@ -417,19 +389,6 @@ describe("vault update of many", () => {
     }
     const read = await machine.vault("get", uuids[4] ?? "", "--json");
     expect(read.stdout).toContain("4012888888881881");
-  });
-
-  it("sends nothing for a list with one bad line, and names it", async () => {
-    const { lab, machine, uuids } = await five();
-    const lines = [
-      JSON.stringify({ uuid: uuids[0], card }),
-      JSON.stringify({ uuid: uuids[1], card: { ...card, number: "4111111111111112" } }),
-    ].join("\n");
-    const result = await machine.vaultWith({ input: lines }, "update", "--from", "-");
-    expectExit(result, 3);
-    expect(result.stderr).toMatch(/--from line 2/);
-    expect(result.stderr).not.toContain("4111111111111112");
-    expect(lab.service.sandbox.requests().length).toBe(0);
   });
 });
 

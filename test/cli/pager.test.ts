@@ -33,6 +33,17 @@ beforeEach(() => {
   for (const file of [seen, environment]) rmSync(file, { force: true });
 });
 
+/** What a terminal shows, in this process. */
+async function shown(
+  args: readonly string[],
+  { env = {}, rows = 24 }: { env?: Record<string, string>; rows?: number } = {},
+): Promise<{ code: number | null; text: string }> {
+  const terminal = { isTTY: true, color: env["NO_COLOR"] === undefined, rows };
+  const given = { ...terminal, env: { PAGER: pager, ...env } };
+  const { code, stdout, stderr } = await many.machine.vaultWith(given, ...args);
+  return { code, text: stdout + stderr };
+}
+
 const onTerminal = (args: readonly string[], options: PtyOptions = {}) =>
   vaultInPty(args, {
     cwd: many.machine.home,
@@ -48,7 +59,7 @@ describe("goes through the pager", () => {
     ["guard", ["guard"], /^ {2}Vault +Guard refuses/],
     ["config list", ["config", "list", "--origin"], /^Profile default\n/],
   ])("%s", async (_, args, begins) => {
-    const { code, text } = await onTerminal(args, { env: { NO_COLOR: "1" } }).exit;
+    const { code, text } = await shown(args, { env: { NO_COLOR: "1" } });
     expect(code).toBe(0);
     const given = readFileSync(seen, "utf8");
     expect(given).toMatch(begins);
@@ -65,9 +76,9 @@ describe("goes through the pager", () => {
   test("audit-replay, which says nothing twice", async () => {
     const log = join(folder, "audit.ndjson");
     await writeLog(log, { seed: "one", items: 400, vaults: 10, problems: 0.5 });
-    const { code, text } = await onTerminal(["audit-replay", log, "--fail-on", "locked"], {
+    const { code, text } = await shown(["audit-replay", log, "--fail-on", "locked"], {
       env: { NO_COLOR: "1" },
-    }).exit;
+    });
     expect(code).toBe(17);
     expect(text).toMatch(
       /^\d+ vaults? [^]*THE PAGER ENDS\nvault: \d+ vaults? (?:is|are) locked \(/,
@@ -76,7 +87,7 @@ describe("goes through the pager", () => {
 });
 
 describe("is printed without a pager", () => {
-  test.each<[string, readonly string[], PtyOptions?]>([
+  test.each<[string, readonly string[], Parameters<typeof shown>[1]?]>([
     ["what fits on the screen", ["status"], { rows: 150 }],
     ["with --no-pager", ["status", "--no-pager"]],
     ["help with --no-pager", ["get", "--help", "--no-pager"]],
@@ -91,7 +102,7 @@ describe("is printed without a pager", () => {
     ["contents of a vault", ["get", "v1", "--reveal"]],
     ["one field of them", ["get", "v1", "--field", "vault.content"]],
   ])("%s", async (_, args, options) => {
-    const { code, text } = await onTerminal(args, options).exit;
+    const { code, text } = await shown(args, options);
     expect(code).toBe(0);
     expect(text.split("\n").length).toBeGreaterThan(24);
     expect(existsSync(seen)).toBe(false);
@@ -102,9 +113,9 @@ describe("is printed without a pager", () => {
     const configDir = join(folder, "config");
     const env = { VAULTSVC_CONFIG_DIR: configDir };
     await machine.okWith({ env }, "config", "set", "pager", "cat");
-    await onTerminal(["help", "recovery"], { env }).exit;
+    await shown(["help", "recovery"], { env });
     expect(existsSync(seen)).toBe(false);
-    await onTerminal(["help", "recovery"], { env: { ...env, VAULT_PAGER: pager } }).exit;
+    await shown(["help", "recovery"], { env: { ...env, VAULT_PAGER: pager } });
     expect(existsSync(seen)).toBe(true);
   });
 
@@ -127,7 +138,7 @@ test("the environment of the pager has none of the program's secrets, wherever t
     VAULTSVC_JWT: "header.claims.signature",
     OTHER: secret,
   };
-  await onTerminal(["doctor", "--api-key", "env:OTHER"], { env: given, rows: 5 }).exit;
+  await shown(["doctor", "--api-key", "env:OTHER"], { env: given, rows: 5 });
   const kept = readFileSync(environment, "utf8");
   expect(kept).toContain("\nLESS=-i\n".trimStart());
   for (const hidden of [given.VAULTSVC_API_KEY, given.VAULTSVC_JWT, secret])

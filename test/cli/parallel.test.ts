@@ -5,12 +5,10 @@ import {
   expectFarFromLock,
   expectInStep,
   offlineNote,
-  openLab,
   warmLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
-import { xargs } from "../support/run-vault.ts";
 
 /** Starts and end calls of a vault, in the order in which they arrived. */
 const calls = ({ service }: Lab, uuid: string): string[] =>
@@ -59,26 +57,5 @@ describe("several processes", () => {
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
     expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBe(2);
-  });
-
-  it("16 at a time over 24 vaults keep to the application's rate, and see no 429", async () => {
-    const seed = Array.from({ length: 24 }, () => offlineNote);
-    const lab = await openLab(seed, { policy: { rate: 25 } });
-    const { sandbox, vaults } = lab.service;
-    const machine = lab.machine({ env: { VAULTSVC_RATE: "" } });
-    const lines = vaults.map(({ uuid, kind, credentials }) =>
-      JSON.stringify({ uuid, kind, credentials }),
-    );
-    await machine.ok("import", "--file", machine.file("all.ndjson", lines.join("\n")));
-    const uuids = vaults.map(({ uuid }) => uuid);
-    expect(await xargs(uuids, ["get", "{}", "--json"], machine.env)).toEqual({
-      code: 0,
-      stderr: "",
-    });
-    const arrivals = sandbox.requests();
-    expect(arrivals).toHaveLength(48);
-    expect(arrivals.filter(({ status }) => status !== 200)).toEqual([]);
-    expect((arrivals.at(-1)?.time ?? 0) - (arrivals[0]?.time ?? 0)).toBeGreaterThan(47 * 40 - 230);
-    for (const uuid of uuids) expect(calls(lab, uuid)).toEqual(["start", "end"]);
   });
 });

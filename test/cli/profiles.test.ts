@@ -149,36 +149,6 @@ describe.concurrent("vault init", () => {
   });
 
   it.each([
-    [
-      "base URL",
-      [],
-      /^the base URL of the service, the application UUID and the API key are missing/,
-      "--base-url, VAULTSVC_BASE_URL or the config key baseUrl",
-    ],
-    [
-      "uuid",
-      init.slice(1, 3),
-      /^the application UUID and the API key are missing/,
-      "--app-uuid, VAULTSVC_APP_UUID or the config key appUuid",
-    ],
-    [
-      "key",
-      init.slice(1, 5),
-      /^the API key is missing/,
-      "--api-key, VAULTSVC_API_KEY or the config key apiKey",
-    ],
-  ])(
-    "without a %s it is a usage error with all ways to give it",
-    async (_, args, message, ways) => {
-      const machine = bare();
-      const result = await machine.vault("init", ...args, "--json");
-      expectError(result, "usage", message);
-      expect(errorOf(result).help).toContain(ways);
-      expect(existsSync(machine.configDir)).toBe(false);
-    },
-  );
-
-  it.each([
     [["--profile", "a b"], /^--profile: must be letters/],
     [["--base-url", "http://vaults.example.com"], /^--base-url: http: is allowed/],
     [["--app-uuid", "123"], /^--app-uuid: must be 36/],

@@ -24,17 +24,11 @@ interface Place {
   file: string;
 }
 
-/** A machine whose state, of which a backup was just made, has one vault. */
-const places: Record<string, () => Promise<Place>> = {
-  "a state of this machine": async () => {
-    const { lab, machine, uuid } = await warmLab(offlineNote);
-    return await backedUp({ lab, machine, uuid });
-  },
-  "a shared state": async () => {
-    const { lab, uuid, machines } = await team();
-    return await backedUp({ lab, machine: machines[0], uuid });
-  },
-};
+/** A machine whose shared state, of which a backup was just made, has one vault. */
+async function open(): Promise<Place> {
+  const { lab, uuid, machines } = await team();
+  return await backedUp({ lab, machine: machines[0], uuid });
+}
 
 async function backedUp(place: Omit<Place, "file">): Promise<Place> {
   const file = join(tempDir("backups"), "backup.db");
@@ -49,82 +43,77 @@ async function restored({ machine, uuid, file }: Place) {
   return restoredOf(first).vaults.find((vault) => vault.uuid === uuid);
 }
 
-describe.each(Object.entries(places))(
-  "a backup that is older than what has happened since, in %s",
-  (_, open) => {
-    it("leaves an exchange in doubt that it does not know: the next get settles it", async () => {
-      const place = await open();
-      const { lab, machine, uuid } = place;
-      // The token has expired by the clock here.
-      lab.clock.ahead = -3_600_000;
-      lab.faults("get-end:drop-after*9");
-      expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 12);
-      lab.service.faults.clear();
-      expect(await restored(place)).toMatchObject({
-        reason: "known",
-        exchange: { state: "in-doubt", from: "here" },
-      });
-      expect(await machine.status(uuid)).toMatchObject({
-        status: "in doubt",
-        exchange: { state: "in-doubt" },
-      });
-      expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
-      await expectInStep(lab, machine, uuid);
-      expectFarFromLock(lab, uuid);
+describe("a backup that is older than what has happened since, in a shared state", () => {
+  it("leaves an exchange in doubt that it does not know: the next get settles it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    // The token has expired by the clock here.
+    lab.clock.ahead = -3_600_000;
+    lab.faults("get-end:drop-after*9");
+    expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 12);
+    lab.service.faults.clear();
+    expect(await restored(place)).toMatchObject({
+      reason: "known",
+      exchange: { state: "in-doubt", from: "here" },
     });
+    expect(await machine.status(uuid)).toMatchObject({
+      status: "in doubt",
+      exchange: { state: "in-doubt" },
+    });
+    expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+    await expectInStep(lab, machine, uuid);
+    expectFarFromLock(lab, uuid);
+  });
 
-    it("leaves an update held that it does not know: ack finishes it", async () => {
-      const place = await open();
-      const { lab, machine, uuid } = place;
-      await machine.okWith({ input: "new words" }, "update", uuid, "--content", "-", "--no-ack");
-      expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
-      expectError(await machine.vault("get", uuid, "--json"), "pending");
-      await machine.ok("ack", uuid);
-      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(
-        "new words",
-      );
-      await expectInStep(lab, machine, uuid);
-      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-    });
+  it("leaves an update held that it does not know: ack finishes it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    await machine.okWith({ input: "new words" }, "update", uuid, "--content", "-", "--no-ack");
+    expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
+    expectError(await machine.vault("get", uuid, "--json"), "pending");
+    await machine.ok("ack", uuid);
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe("new words");
+    await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
 
-    it("leaves what was imported since: the next get has it", async () => {
-      const place = await open();
-      const { lab, machine, uuid } = place;
-      const other = lab.machine();
-      const pair = JSON.stringify(await machine.exported(uuid));
-      const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
-      await other.okWith({ env: { PAIR: pair } }, "get", uuid, ...given);
-      const theirs = JSON.stringify(await other.exported(uuid));
-      await machine.okWith({ env: { PAIR: theirs } }, "import", uuid, ...given);
-      expect(await restored(place)).toMatchObject({ reason: "known" });
-      expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
-      await expectInStep(lab, machine, uuid);
-      expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-    });
+  it("leaves what was imported since: the next get has it", async () => {
+    const place = await open();
+    const { lab, machine, uuid } = place;
+    const other = lab.machine();
+    const pair = JSON.stringify(await machine.exported(uuid));
+    const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
+    await other.okWith({ env: { PAIR: pair } }, "get", uuid, ...given);
+    const theirs = JSON.stringify(await other.exported(uuid));
+    await machine.okWith({ env: { PAIR: theirs } }, "import", uuid, ...given);
+    expect(await restored(place)).toMatchObject({ reason: "known" });
+    expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
+    await expectInStep(lab, machine, uuid);
+    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
+  });
 
-    it("brings back what was forgotten, and says so", async () => {
-      const place = await open();
-      const { lab, machine, uuid, file } = place;
-      await machine.ok("label", uuid, "palm");
-      await machine.ok("state", "backup", file, "--force");
-      await machine.ok("forget", uuid, "--yes");
-      const [extra, given] = [
-        "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd",
-        ["--kind", offlineNote.kind, "--credentials", "env:PAIR"],
-      ];
-      const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-      await machine.okWith({ env }, "import", extra, ...given, "--label", "palm");
-      const { stdout } = await machine.vault("state", "restore", file, "--yes");
-      const told = stdout.replaceAll(/\s+/g, " ");
-      expect(told).toContain(
-        `${uuid}: it was forgotten here; its label palm belongs to another vault here`,
-      );
-      await machine.ok("get", uuid);
-      await expectInStep(lab, machine, uuid);
-    });
-  },
-);
+  it("brings back what was forgotten, and says so", async () => {
+    const place = await open();
+    const { lab, machine, uuid, file } = place;
+    await machine.ok("label", uuid, "palm");
+    await machine.ok("state", "backup", file, "--force");
+    await machine.ok("forget", uuid, "--yes");
+    const [extra, given] = [
+      "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd",
+      ["--kind", offlineNote.kind, "--credentials", "env:PAIR"],
+    ];
+    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+    await machine.okWith({ env }, "import", extra, ...given, "--label", "palm");
+    const { stdout } = await machine.vault("state", "restore", file, "--yes");
+    const told = stdout.replaceAll(/\s+/g, " ");
+    expect(told).toContain(
+      `${uuid}: it was forgotten here; its label palm belongs to another vault here`,
+    );
+    await machine.ok("get", uuid);
+    await expectInStep(lab, machine, uuid);
+  });
+});
 
 it("a restore of a shared state, while other machines read their vaults for the first time, takes none of them away", async () => {
   const { lab, machines, uuid } = await team(undefined, {}, [

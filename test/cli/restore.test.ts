@@ -223,18 +223,6 @@ describe.concurrent("vault state restore", () => {
 });
 
 describe.concurrent("a backup that is older than what has happened since", () => {
-  it("brings no superseded credentials back: the next get is as if nothing had been restored", async () => {
-    const { lab, machine, uuid, file } = await warm();
-    await machine.ok("state", "backup", file);
-    await machine.ok("get", uuid);
-    const result = await machine.ok("state", "restore", file, "--yes", "--json");
-    expect(restoredOf(result).vaults).toMatchObject([{ uuid, reason: "older" }]);
-    expect(await machine.status(uuid)).toMatchObject({ status: "ready", proven: true });
-    await machine.ok("get", uuid);
-    await expectInStep(lab, machine, uuid);
-    expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
-  });
-
   it("opens a backup with its own key, where that is not the key of the state", async () => {
     const { machine, uuid, file } = await warm();
     const old = machine.file("old.key", readFileSync(keyFileOf(machine), "utf8"));
@@ -286,37 +274,6 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     await expectInStep(lab, machine, uuid);
   });
 
-  it.each<[string, string[], string]>([
-    ["was acknowledged since", ["ack"], "acknowledged"],
-    ["was never acknowledged", [], "expired"],
-  ])(
-    "a held exchange that %s is in doubt once its token has expired, and the next get settles it",
-    async (_, more, state) => {
-      const { lab, machine, uuid, file } = await warm();
-      // By the clock here, its tokens have expired when they come.
-      lab.clock.ahead = -3_600_000;
-      await machine.ok("get", uuid, "--no-ack");
-      await machine.ok("state", "backup", file);
-      for (const command of more) await machine.ok(command, uuid);
-      const other = anew(lab, machine);
-      const result = await other.ok("state", "restore", file, "--json");
-      const doubtful = { state: "in-doubt", from: "file" };
-      expect(restoredOf(result).vaults).toMatchObject([{ exchange: doubtful }]);
-      const { exchange } = await other.status(uuid);
-      expect(exchange).toMatchObject({ state: "in-doubt" });
-      const requests = lab.service.sandbox.requests().length;
-      expectError(await other.vault("ack", uuid, "--json"), "in-doubt");
-      expect(lab.service.sandbox.requests()).toHaveLength(requests);
-      // One of the two at a time, the new ones first: another machine may have kept the right ones.
-      if (state === "expired") expectExit(await other.vault("get", uuid), 6);
-      await other.ok("get", uuid);
-      await expectInStep(lab, other, uuid);
-      expectFarFromLock(lab, uuid);
-      const { exchanges } = await historyOf(other, uuid);
-      expect(exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
-    },
-  );
-
   it("a held exchange whose token is alive stays held; if it was acknowledged since, its end call finds out", async () => {
     const { lab, machine, uuid, file } = await warm();
     await machine.ok("get", uuid, "--no-ack");
@@ -329,20 +286,6 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expectError(await other.vault("get", uuid, "--json"), "pending");
     expectError(await other.vault("ack", uuid, "--json"), "in-doubt");
     await unused.ok("export", uuid);
-    expectFarFromLock(lab, uuid);
-  });
-
-  it("an end call that went unanswered is sent again, and settles it or leaves it in doubt", async () => {
-    const { lab, machine, uuid, file } = await warm();
-    lab.faults("get-end:drop-after*9");
-    expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 11);
-    await machine.ok("state", "backup", file);
-    lab.service.faults.clear();
-    const other = anew(lab, machine);
-    await other.ok("state", "restore", file);
-    expect((await other.status(uuid)).exchange).toMatchObject({ state: "ending" });
-    await other.ok("get", uuid);
-    await expectInStep(lab, other, uuid);
     expectFarFromLock(lab, uuid);
   });
 });

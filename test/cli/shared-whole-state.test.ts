@@ -53,27 +53,6 @@ describe("the whole of a shared state", () => {
     expectFarFromLock(lab, uuid);
   });
 
-  it("gives a label to one vault, of two machines at once", async () => {
-    const { uuid, machines, sql } = await team();
-    const [first, second, third] = machines;
-    const other = uuid.replace(/^.{8}/, "0f9b1c1e");
-    const pair = first.given({ encryptedData: "data", payload: "payload" }, "generic/offline");
-    await first.ok("import", other, ...pair, "--label", "Grace");
-    await first.ok("label", uuid, "Ada");
-    expectError(await second.vault("label", uuid, "Grace", "--json"), "usage", /already has/);
-    const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
-      const runs = await Promise.all([
-        one.vault("label", uuid, label, "--json"),
-        two.vault("label", other, label, "--json"),
-      ]);
-      expect(runs.map(({ code }) => code).toSorted()).toEqual([0, 2]);
-    };
-    for (let round = 0; round < 5; round += 1) await atOnce(second, third, `round ${round}`);
-    await atOnce(first, first, "last");
-    // The same by the constraint alone.
-    await expect(sql("UPDATE schema.vaults SET label = 'last'")).rejects.toThrow(/one_label/);
-  });
-
   it("changes its key: who has the old one is told", async () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;
@@ -205,39 +184,6 @@ describe("the whole of a shared state", () => {
     copyNewest(winner, loser);
     await loser.ok("get", uuid, "--json");
     await expectInStep(lab, winner, uuid);
-  });
-
-  it("keeps its key where that of another state with the same configuration is changed", async () => {
-    const { lab, uuid, machines } = await team();
-    const [first] = machines;
-    const another = (await postgres()).location("another");
-    for (const state of [join(first.home, "another-state"), another]) {
-      const env = { VAULTSVC_STATE: state };
-      await first.okWith({ env }, "state", "init");
-      await first.okWith({ env }, "state", "rekey", "--yes");
-      await first.okWith({ env }, "status");
-      await first.ok("get", uuid, "--json");
-    }
-    await expectInStep(lab, first, uuid);
-  });
-
-  it("takes a backup that was made before its key was changed, with the former file or --backup-key", async () => {
-    const { lab, uuid, machines } = await team();
-    const [first] = machines;
-    const former = keyFileOf(first);
-    const aside = join(first.home, "former.key");
-    const file = join(tempDir("backup"), "state.db");
-    await first.ok("state", "backup", file);
-    await first.ok("state", "rekey", "--yes");
-    const restore = ["state", "restore", file, "--yes", "--json"];
-    await first.ok(...restore);
-    renameSync(former, aside);
-    await first.ok("forget", uuid, "--yes");
-    const refused = await first.vault(...restore);
-    expectError(refused, "state", /is missing, and the secrets in .*state\.db are encrypted/);
-    await first.ok(...restore, "--backup-key", `@${aside}`);
-    expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
-    expectFarFromLock(lab, uuid);
   });
 
   it("has a journal, which is replayed", async () => {

@@ -1,18 +1,13 @@
 import { renameSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { KnownVault } from "../../src/sandbox/model.ts";
-import type { Lab } from "../support/lab.ts";
 import {
   expectError,
   expectExit,
   expectFarFromLock,
   expectInStep,
-  firstGet,
   note,
   offlineNote,
-  openLab,
   warmLab,
 } from "../support/lab.ts";
 import { documentOf, errorOf, copyKeys, type Machine } from "../support/machine.ts";
@@ -20,17 +15,6 @@ import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
-
-const metaAt = (directory: string, name: string): unknown => {
-  const db = new DatabaseSync(join(directory, "vault.db"));
-  try {
-    return db.prepare("SELECT value FROM meta WHERE name = ?").get(name)?.["value"];
-  } finally {
-    db.close();
-  }
-};
-
-const vaultOf = ({ service }: Lab, n: number): KnownVault => service.vaults[n] as KnownVault;
 
 describe("a state that is moved", () => {
   it("goes from a database to a directory and back, with all that it holds", async () => {
@@ -183,60 +167,6 @@ describe("a state that is moved", () => {
     expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
     await expectInStep(lab, second, uuid);
-  });
-
-  it("is given up by claim, as long as the new place does not have it", async () => {
-    const { uuid, machines, another } = await team();
-    const [first, second] = machines;
-    const directory = join(tempDir("canceled"), "state");
-    const at = another(directory);
-    await at.ok("state", "init");
-    // As of a move that was killed after its fence.
-    const move = "5e0b3f6e-0000-4000-8000-000000000000";
-    const fence = { move, to: directory, target: metaAt(directory, "state") };
-    const { sql } = await postgres();
-    const schema = new URL(first.stateDir).searchParams.get("schema") ?? "";
-    await sql(`INSERT INTO ${schema}.meta VALUES ('fence', '${JSON.stringify(fence)}')`);
-    const told = await second.vault("get", uuid, "--json");
-    expectError(told, "state", /the move of the state .* was interrupted/);
-    expect(errorOf(told).help).toContain("vault state claim");
-    await second.ok("state", "claim", "--yes");
-    expect(metaAt(directory, "canceled")).toBe(JSON.stringify([move]));
-    await second.ok("get", uuid, "--json");
-  });
-
-  it("by two machines at once, of which another one reads its first vault there: what each has read stays readable", async () => {
-    const lab = await openLab([offlineNote, offlineNote, offlineNote]);
-    const { location } = await postgres();
-    const stateDir = location("three_at_once");
-    const third = lab.machine({ stateDir });
-    await third.ok("state", "init");
-    const machines = [lab.machine(), lab.machine()] as const;
-    for (const [n, machine] of machines.entries()) {
-      copyKeys(third, machine);
-      expectExit(await firstGet(machine, vaultOf(lab, n)), 0);
-    }
-    const move = ["state", "move", "--to", stateDir, "--yes"];
-    const [first, second, read] = await Promise.all([
-      machines[0].vault(...move),
-      machines[1].vault(...move),
-      firstGet(third, vaultOf(lab, 2)),
-    ]);
-    expectExit(read, 0, 14);
-    const readable = async (machine: Machine, n: number): Promise<void> => {
-      const got = await machine.ok("get", vaultOf(lab, n).uuid, "--json");
-      expect(documentOf(got).vault.content).toBe(note);
-      await expectInStep(lab, machine, vaultOf(lab, n).uuid);
-    };
-    if (read.code === 0) await readable(third, 2);
-    for (const [n, { code }] of [first, second].entries()) {
-      expect([0, 14]).toContain(code);
-      const machine = machines[n] as Machine;
-      // What was moved has brought its key.
-      if (code === 0) copyKeys(machine, third);
-      await readable(code === 0 ? third : machine, n);
-    }
-    expect([first, second].filter(({ code }) => code === 0).length).toBeLessThanOrEqual(1);
   });
 
   it("is left where it is if something is in the way", async () => {

@@ -1,17 +1,6 @@
-import { randomBytes } from "node:crypto";
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
@@ -23,8 +12,8 @@ import {
   openLab,
   coldLab,
 } from "../support/lab.ts";
-import { errorOf, type Machine } from "../support/machine.ts";
-import { runVault, vaultBin, type RunResult } from "../support/run-vault.ts";
+import { type Machine } from "../support/machine.ts";
+import { runVault, vaultBin } from "../support/run-vault.ts";
 import { makeReadOnly, mayMount, smallDisk } from "../support/disks.ts";
 
 /** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */
@@ -40,31 +29,6 @@ function bytesOf(folder: string): Record<string, string> {
   );
 }
 
-/** Exit 14 with one clear message of every way in, nothing sent, nothing overwritten. */
-async function expectRefused(
-  lab: Lab,
-  run: (...args: string[]) => Promise<RunResult>,
-  folders: string[],
-  message: RegExp,
-): Promise<void> {
-  const { uuid } = lab.vault;
-  const sent = lab.service.sandbox.requests().length;
-  const before = folders.map(bytesOf);
-  for (const args of [
-    ["get", uuid],
-    ["ack", uuid],
-    ["export", uuid],
-    ["forget", uuid, "--yes"],
-  ]) {
-    const result = await run(...args, "--json");
-    expectError(result, "state", message);
-    expect(result.stderr.split("\n")).toHaveLength(2);
-    expect(errorOf(result).help).toMatch(/.{10}/);
-  }
-  expect(lab.service.sandbox.requests()).toHaveLength(sent);
-  expect(folders.map(bytesOf)).toMatchObject(before);
-}
-
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
   const { lab, machine, uuid } = await coldLab(offlineNote);
   // By a process of its own: none may have the database open any more.
@@ -73,69 +37,6 @@ async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
 }
 
 describe.concurrent("a state that cannot be used", () => {
-  it("with another key", async () => {
-    const { lab, machine } = await warm();
-    const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
-    await expectRefused(
-      lab,
-      (...args) => machine.vaultWith({ env }, ...args),
-      [machine.stateDir, machine.configDir],
-      /key/,
-    );
-    await machine.ok("get", lab.vault.uuid);
-  });
-
-  it("with its key file missing, which is not made anew", async () => {
-    const { lab, machine } = await warm();
-    const elsewhere = join(machine.home, "other-config");
-    mkdirSync(elsewhere);
-    const env = { VAULTSVC_CONFIG_DIR: elsewhere };
-    await expectRefused(
-      lab,
-      (...args) => machine.vaultWith({ env }, ...args),
-      [machine.stateDir, elsewhere],
-      /key/,
-    );
-    expect(readdirSync(elsewhere)).toEqual([]);
-  });
-
-  it.each([
-    {
-      how: "overwritten with random bytes",
-      damage: (path: string) => writeFileSync(path, randomBytes(16_384)),
-    },
-    {
-      how: "cut in half",
-      damage: (path: string) =>
-        truncateSync(path, Math.floor(readFileSync(path).length / 2 / 4096) * 4096),
-    },
-    {
-      how: "replaced by text",
-      damage: (path: string) => writeFileSync(path, "not a database\n".repeat(500)),
-    },
-    { how: "empty", damage: (path: string) => writeFileSync(path, "") },
-  ])("with its database $how", async ({ damage }) => {
-    const { lab, machine } = await warm();
-    checkpoint(machine);
-    damage(join(machine.stateDir, "vault.db"));
-    await expectRefused(
-      lab,
-      machine.vault,
-      [machine.stateDir],
-      /damaged|not created by this program/,
-    );
-  });
-
-  it("that is a file where a folder should be", async () => {
-    const lab = await openLab(offlineNote);
-    const file = lab.machine().file("state-file", "something else");
-    const machine = lab.machine({ stateDir: file });
-    const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
-    expectError(result, "state", /directory/);
-    expect(readFileSync(file, "utf8")).toBe("something else");
-    expect(lab.service.sandbox.requests()).toEqual([]);
-  });
-
   it.skipIf(!mayMount)("on a disk that is read-only (needs the right to mount)", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine({ stateDir: smallDisk(4096) });

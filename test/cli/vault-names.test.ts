@@ -194,12 +194,10 @@ describe("vault label", () => {
 
   it("gives a label to one vault, of two processes at once; an import that would take one changes nothing", async () => {
     const machine = await knowing();
-    for (let round = 0; round < 3; round += 1) {
-      const runs = [first, second, third].map(
-        async (uuid) => await machine.start({}, "label", uuid, `round ${round}`).exit,
-      );
-      expect((await Promise.all(runs)).map(({ code }) => code).toSorted()).toEqual([0, 2, 2]);
-    }
+    const runs = [first, second, third].map(
+      async (uuid) => await machine.start({}, "label", uuid, "palm").exit,
+    );
+    expect((await Promise.all(runs)).map(({ code }) => code).toSorted()).toEqual([0, 2, 2]);
     const fresh = "cafe0000-0000-4000-8000-000000000004";
     const lines = (...labels: string[]): string =>
       labels
@@ -207,21 +205,14 @@ describe("vault label", () => {
         .map((line) => JSON.stringify(line))
         .join("\n");
     for (const [input, ...known] of [
-      [lines("new", "round 2"), "new"],
+      [lines("new", "palm"), "new"],
       [lines("twice", "twice"), "twice"],
     ] as const) {
       const one = await machine.vaultWith({ input }, "import", "--file", "-", "--json");
       expectError(one, "partial", /1 of 2 vaults .*already has this label/);
       for (const label of known) await machine.ok("forget", label, "--yes");
     }
-    const one = [
-      "import",
-      fresh,
-      ...machine.given(credentials, kind),
-      "--label",
-      "round 2",
-      "--json",
-    ];
+    const one = ["import", fresh, ...machine.given(credentials, kind), "--label", "palm", "--json"];
     expectError(await machine.vault(...one), "usage", /already has this label/);
     expect(await shown(machine)).toHaveLength(3);
   });

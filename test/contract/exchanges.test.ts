@@ -88,14 +88,6 @@ describeStore("the steps of an exchange", (make) => {
     });
   });
 
-  it("takes nothing back that a reset has zeroed already", async () => {
-    await on.session.recordIntent(intent("x1", 1));
-    await on.session.resetCounters("all");
-    await on.session.recordIntent(intent("x2", 1));
-    await on.session.noteOutcome("x1", "free", problem);
-    expect(await counters()).toEqual([1, 1, 1]);
-  });
-
   it("stays in the journal, with who ended it; one that was never sent does not count", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordIntent(intent("x2", 1));
@@ -141,28 +133,6 @@ describeStore("the steps of an exchange", (make) => {
     expect(await counters()).toEqual([0, 0, 0]);
   });
 
-  it("with sole credentials an unanswered start is no failed attempt, until they are refused", async () => {
-    await exchange(on.session, "x1", 1, "second");
-    expect((await known(on.session)).generations[0]).toMatchObject({ generation: 2, sole: true });
-    for (const id of ["x2", "x3"]) {
-      await on.session.recordIntent(intent(id, 2, { sole: true }));
-      // Until its call has ended, its process may have died, and somebody may have overtaken it.
-      expect(await counters()).toEqual([id === "x2" ? 1 : 2, 1, 1]);
-      await on.session.noteOutcome(id, "none", problem);
-    }
-    expect(await counters()).toEqual([2, 0, 0]);
-    expect(await known(on.session)).toMatchObject({ unansweredStarts: 2 });
-    await on.session.recordIntent(intent("x4", 2, { sole: true }));
-    await on.session.noteOutcome("x4", "refused", problem, "combination");
-    expect(await counters()).toEqual([2, 3, 2]);
-    expect(await known(on.session)).toMatchObject({
-      unansweredStarts: 2,
-      generations: [{ sole: false }, {}],
-    });
-    await on.session.noteOutcome("x3", "free", problem);
-    expect(await counters()).toEqual([1, 2, 1]);
-  });
-
   it.each([
     ["left with an export", async () => await on.session.markElsewhere([2])],
     ["were refused", async () => await refused("x9", 2)],
@@ -173,31 +143,6 @@ describeStore("the steps of an exchange", (make) => {
     expect((await known(on.session)).generations.find((g) => g.generation === 2)).toMatchObject({
       sole: false,
     });
-  });
-
-  it("the SUCCESS of a start with an exchange's new credentials zeroes the starts up to that exchange", async () => {
-    await on.session.recordIntent(intent("x1", 1));
-    await ending("x2", 1);
-    await on.session.settle("x2", "in-doubt", problem);
-    await on.session.recordIntent(intent("x3", 2));
-    await on.session.recordIntent(intent("x4", 2));
-    expect(await counters()).toEqual([4, 2, 2]);
-    await on.session.recordStarted("x4", started("third"));
-    expect(await counters()).toEqual([2, 0, 0]);
-    expect(await known(on.session)).toMatchObject({ unansweredStarts: 1 });
-    await on.session.recordEnding("x4", true);
-    await on.session.acknowledge("x4");
-    expect(await counters()).toEqual([0, 0, 0]);
-  });
-
-  it("④ zeroes the starts up to its own exchange, and leaves those after it", async () => {
-    await startExchange(on.session, "x1", 1, "second");
-    await on.session.recordIntent(intent("x2", 1));
-    await on.session.recordEnding("x1", true);
-    await on.session.acknowledge("x1");
-    expect(await counters()).toEqual([1, 0, 0]);
-    await on.session.noteOutcome("x2", "free", problem);
-    expect(await counters()).toEqual([0, 0, 0]);
   });
 
   it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {

@@ -363,24 +363,6 @@ describeStore("keeping vaults", (make) => {
     });
   });
 
-  it("starts that the audit log shows stay counted when an acknowledgement from before them is found out", async () => {
-    await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
-    await on.session.recordIntent(intent("x1", 1));
-    await on.session.recordStarted("x1", started("second"));
-    await on.session.recordEnding("x1", true);
-    await on.session.settle("x1", "in-doubt", problem);
-    await on.session.recordIntent(intent("x2", 2));
-    await on.session.recordIntent(intent("x3", 2));
-    await on.session.resetCounters({ unackedStarts: 1, failedAttempts: 0 });
-    await on.session.recordIntent(intent("x4", 2));
-    expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 1 });
-    await on.session.resetCounters("unanswered");
-    expect(await known(on.session)).toMatchObject({ unackedStarts: 1, unansweredStarts: 0 });
-    await on.session.recordIntent(intent("x5", 2));
-    await on.session.recordStarted("x5", started("third"));
-    expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 0 });
-  });
-
   it("an acknowledgement ends the starts that a person has set while its exchange was open, unless it was tried before", async () => {
     await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
     for (const [id, ends] of [

@@ -1,6 +1,5 @@
 import { handsOver } from "../support/in-process.ts";
 import { describe, expect, it } from "vitest";
-import { HandoverFailure } from "../../src/exchange/recovery.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { deleteVault } from "../../src/exchange/run.ts";
 import type { World } from "./world.ts";
@@ -32,17 +31,6 @@ describe("what is left at ②, not delivered", () => {
     expect(await currentIsAccepted(world)).toBe(true);
   });
 
-  it("ack finishes it for a vault without limit, and for a limited one only with --unread", async () => {
-    const free = await knownVault();
-    await run(free, "get", { dies: true });
-    expect(await ack(free)).toBe("acknowledged");
-    const limited = await knownVault(3);
-    await run(limited, "get", { dies: true });
-    expect(await ack(limited)).toBe("pending");
-    expect(ends(limited)).toBe(0);
-    expect(await ack(limited, { unread: true })).toBe("acknowledged");
-  });
-
   it("ack tells when, even if a later start has not arrived", async () => {
     const world = await knownVault();
     await run(world, "get", { dies: true });
@@ -63,21 +51,6 @@ describe("what is left at ②, not delivered", () => {
     await run(world, "get", { dies: true });
     expect(await ack(world)).toBe("pending");
     expect(ends(world)).toBe(1);
-  });
-
-  it("where the guard forbids another start, get acknowledges first; for a limited vault it is left to a person (8)", async () => {
-    for (const [maxUsage, code, acknowledged] of [
-      [undefined, "ok", 2],
-      [9, "guard", 0],
-    ] as const) {
-      const world = await knownVault(maxUsage);
-      for (let left = 0; left < 4; left += 1) await run(world, "get", { dies: true });
-      const before = starts(world);
-      expect((await run(world, "get")).code).toBe(code);
-      expect(world.sandbox.inspect(world.uuid).counts.acknowledged).toBe(acknowledged);
-      expect(starts(world) - before).toBe(code === "ok" ? 1 : 0);
-      expect(world.sandbox.inspect(world.uuid).maxUnackedStarts).toBe(4);
-    }
   });
 
   it("get after a left update acknowledges it first: that is what the user had asked for", async () => {
@@ -107,55 +80,14 @@ describe("what is left at ②, not delivered", () => {
     expect((await run(world, "get", { given })).code).toBe("ok");
     expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(0);
   });
-
-  it("update starts again", async () => {
-    const world = await knownVault();
-    await run(world, "update", { dies: true });
-    expect((await run(world, "update")).code).toBe("ok");
-    expect(world.sandbox.inspect(world.uuid).counts.acknowledged).toBe(1);
-  });
 });
 
 describe("held", () => {
-  it("get and update stop with pending; ack finishes it; a second ack is no error", async () => {
-    const world = await knownVault();
-    expect((await run(world, "get", { noAck: true })).code).toBe("ok");
-    const sent = world.sandbox.requests().length;
-    expect((await run(world, "get")).code).toBe("pending");
-    expect((await run(world, "update")).code).toBe("pending");
-    expect(world.sandbox.requests().length).toBe(sent);
-    expect(await ack(world)).toBe("acknowledged");
-    expect(await ack(world)).toBe("acknowledged");
-    expect(ends(world)).toBe(1);
-  });
-
   it("--discard-pending starts anew with the old pair", async () => {
     const world = await knownVault();
     await run(world, "get", { noAck: true });
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
     expect(await currentIsAccepted(world)).toBe(true);
-  });
-
-  it("get starts anew once the token has expired by our clock; an update is not started, and a held one not dropped", async () => {
-    const world = await knownVault();
-    await run(world, "get", { noAck: true });
-    world.time += 61_000;
-    expect((await run(world, "update")).code).toBe("pending");
-    expect((await run(world, "get")).code).toBe("ok");
-    expect(await currentIsAccepted(world)).toBe(true);
-    await run(world, "update", { noAck: true });
-    world.time += 61_000;
-    expect((await run(world, "get")).code).toBe("pending");
-  });
-
-  it("get leaves one that owes a save to a person, whatever the token", async () => {
-    const world = await knownVault();
-    const failed = async () => Promise.reject(new HandoverFailure("save-cmd", "failed"));
-    const fails = handsOver(failed, true);
-    await run(world, "get", { handover: fails });
-    world.time += 61_000;
-    expect((await run(world, "get")).code).toBe("pending");
-    expect((await known(world)).open).toMatchObject({ state: "held", saveOwed: true });
   });
 
   it("a delivery that failed for a reason that nobody foresaw owes the save of what leaves this state", async () => {
@@ -172,19 +104,6 @@ describe("held", () => {
     });
     expect(await ack(world, { unread: true })).toBe("pending");
     expect(ends(world)).toBe(0);
-  });
-
-  it("a delivery that failed is held, and nothing was acknowledged", async () => {
-    const world = await knownVault(1);
-    expect((await run(world, "get", { fails: true })).code).toBe("pending");
-    expect(await known(world)).toMatchObject({
-      open: { state: "held", holdReason: "delivery", delivered: false },
-    });
-    expect(ends(world)).toBe(0);
-    expect(await ack(world)).toBe("pending");
-    expect(
-      (await run(world, "get", { discardPending: true })).delivered[0]?.vault["usesRemaining"],
-    ).toBe(1);
   });
 });
 

@@ -147,18 +147,6 @@ describe("the time that a start without answer names", () => {
 describe("pairs that may not be sent", () => {
   const wrong = (name: string) => ({ encryptedData: name, payload: "payload" });
 
-  it("the third failed access is not sent, nor a refused combination twice; a refusal supersedes nothing", async () => {
-    const world = await knownVault();
-    await run(world, "get");
-    expect((await run(world, "get", { given: wrong("a") })).code).toBe("no-credentials");
-    expect((await run(world, "get", { given: wrong("a"), force: true })).code).toBe("rejected");
-    const sent = world.sandbox.requests().length;
-    expect((await run(world, "get", { given: wrong("a") })).code).toBe("guard");
-    expect(world.sandbox.requests().length).toBe(sent);
-    expect((await run(world, "get")).code).toBe("ok");
-    expect(await currentIsAccepted(world)).toBe(true);
-  });
-
   it("one wrong import is sent, and not a second one while a proven pair is here: a person chooses", async () => {
     const world = await knownVault();
     await run(world, "get");
@@ -266,14 +254,6 @@ describe("order", () => {
     });
     expect(endsAtDelivery).toBe(0);
     expect(ends(world)).toBe(1);
-  });
-
-  it("the contents of the last read of a limited vault can be read again until they are acknowledged", async () => {
-    const world = await knownVault(1);
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      const held = await run(world, "get", { noAck: true, discardPending: true });
-      expect(held.delivered[0]).toMatchObject({ lastRead: true, vault: { usesRemaining: 1 } });
-    }
   });
 });
 

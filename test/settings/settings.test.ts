@@ -11,7 +11,7 @@ import {
   serviceName,
 } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/duration.ts";
-import { findProfile, profileValue } from "../../src/settings/config-file.ts";
+import { findProfile } from "../../src/settings/config-file.ts";
 import { readSecret, readValue, valueSources } from "../../src/settings/given.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -264,23 +264,6 @@ describe("profiles", () => {
       profiles: { work: { baseUrl: "https://work.example" }, home: { rateLimit: 5 } },
     }),
   );
-
-  test("the current one, and the one that is asked for", async () => {
-    expect(findProfile(directory, undefined).settings).toEqual({
-      baseUrl: "https://work.example",
-    });
-    expect(profileValue(findProfile(directory, "home").settings, "rateLimit")).toBe("5");
-  });
-
-  test("one that is not there is a usage error; no configuration at all is an empty profile", async () => {
-    expect(() => findProfile(directory, "other")).toThrow(
-      expect.objectContaining({ code: "usage" }) as Error,
-    );
-    expect(() => findProfile(join(directory, "no"), "other")).toThrow(
-      expect.objectContaining({ code: "usage" }) as Error,
-    );
-    expect(findProfile(join(directory, "no"), undefined).settings).toEqual({});
-  });
 
   test("a file that is not JSON is told, and left as it is", async () => {
     const broken = join(tempDir("profiles"), "config");

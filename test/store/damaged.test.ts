@@ -17,8 +17,8 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
-import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import { lockPath, runChild, temporaryState, works } from "./temporary-state.ts";
+import { imported, patient, service, uuid } from "../contract/store-fixture.ts";
+import { lockPath, runChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 
 describe("a state that cannot be used", () => {
@@ -202,50 +202,6 @@ describe("a state that cannot be used", () => {
       message: expect.stringContaining(path) as string,
     });
   });
-
-  it("a full disk: what was durable stays, what failed did not happen", async () => {
-    await settled();
-    const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
-    const result = (await runChild("fill", state, 1, limited)) as {
-      durable: number;
-      error: { code: string; message: string };
-    };
-    expect(result.error).toMatchObject({ code: "state", exitCode: 14 });
-    expect(result.error.message).toContain(state.path);
-    expect(result.durable).toBeGreaterThan(2);
-    const session = await state.store.lock(service, uuid, patient(state.clock));
-    expect((await known(session)).generations.length).toBe(Math.min(result.durable + 1, 7));
-    expect((await known(session)).open?.id).toBe(`x${result.durable}`);
-    expect((await session.token(`x${result.durable}`)).length).toBeGreaterThan(0);
-    await session.release();
-  });
-
-  const mounts = works(
-    "sh",
-    "-c",
-    "d=$(mktemp -d) && mount -t tmpfs -o size=64k none $d && umount $d && rmdir $d",
-  );
-  it.skipIf(!mounts)(
-    "a file system without space, or that is read-only (skipped where it cannot be mounted)",
-    async () => {
-      mkdirSync(state.directory, { recursive: true, mode: 0o700 });
-      works("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", state.directory);
-      try {
-        writeFileSync(join(state.directory, "ballast"), Buffer.alloc(60 * 1024));
-        await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
-          code: "state",
-        });
-        expect(existsSync(state.path)).toBe(false);
-        works("mount", "-o", "remount,ro", state.directory);
-        await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
-          code: "state",
-          message: expect.stringContaining("read-only") as string,
-        });
-      } finally {
-        works("umount", state.directory);
-      }
-    },
-  );
 
   const mode = (path: string): number => statSync(path).mode & 0o777;
 

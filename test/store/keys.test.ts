@@ -9,20 +9,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { editVaults, storedVaults } from "../support/stored-vaults.ts";
+import { storedVaults } from "../support/stored-vaults.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
-import {
-  held,
-  imported,
-  pair,
-  patient,
-  service,
-  startExchange,
-  uuid,
-} from "../contract/store-fixture.ts";
+import { held, imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
 const bytes = Buffer.alloc(32, 7);
@@ -211,18 +203,5 @@ describe("sealed values", () => {
     }
     expect(() => unseal(key, place, `${format}:${id}:`)).toThrow(/truncated or garbled/);
     expect(() => unseal(key, place, `s2:${id}:${body}`)).toThrow(/format/);
-  });
-
-  it("are found out when they are exchanged in the database", async () => {
-    const state = temporaryState();
-    const before = await imported(state);
-    await startExchange(before, "x1", 1, "second");
-    await before.release();
-    editVaults(join(state.directory, "vault.db"), ({ sealed: { "credentials.sealed": pairs } }) => {
-      pairs["2"] = pairs["1"] ?? "";
-    });
-    const session = await held(state);
-    await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
-    expect(await session.credentials(1)).toEqual(pair("first"));
   });
 });

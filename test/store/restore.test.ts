@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
@@ -262,31 +254,4 @@ describe("a state that is restored while others have it open", () => {
       });
     },
   );
-
-  it("a present state of a newer version is refused", async () => {
-    state.sql("PRAGMA user_version = 99");
-    await expect(restore()).rejects.toMatchObject({
-      code: "state",
-      message: expect.stringContaining("newer version") as string,
-    });
-    expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: 99 }]);
-  });
-
-  it("nothing is restored into a damaged state, which says how it is moved aside", async () => {
-    writeFileSync(state.path, "garbage");
-    const aside = `${state.directory}.damaged`;
-    await expect(restore()).rejects.toMatchObject({
-      code: "state",
-      facts: {
-        next: [
-          { argv: ["mv", state.directory, aside] },
-          { argv: ["vault", "state", "restore", "FILE"] },
-        ],
-      },
-    });
-    renameSync(state.directory, aside);
-    whole = wholeOf();
-    expect(await restore()).toMatchObject({ vaults: [{ reason: "taken" }] });
-    expect(readFileSync(join(aside, "vault.db"), "utf8")).toBe("garbage");
-  });
 });

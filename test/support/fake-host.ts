@@ -17,6 +17,7 @@ export interface FakeHostOptions {
   /** All three streams are a terminal. */
   isTTY?: boolean;
   columns?: number;
+  rows?: number;
   color?: boolean;
   /** What is on standard input. */
   input?: string | Uint8Array;
@@ -49,6 +50,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const facts = {
     isTTY: options.isTTY ?? false,
     columns: options.columns ?? 80,
+    ...(options.rows !== undefined && { rows: options.rows }),
     color: options.color ?? false,
   };
   const first = new AbortController();

@@ -30,7 +30,8 @@ export interface Machine {
   /** Runs the program to its end, in this process: fifty times as fast as a process of its own. */
   vault(...args: string[]): Promise<RunResult>;
   vaultWith(
-    options: Pick<RunOptions, "env" | "input" | "cwd"> & Pick<FakeHostOptions, "isTTY" | "color">,
+    options: Pick<RunOptions, "env" | "input" | "cwd"> &
+      Pick<FakeHostOptions, "isTTY" | "rows" | "color">,
     ...args: string[]
   ): Promise<RunResult>;
   /** The same for a command that must end with 0; it throws with what the program said otherwise. */
