@@ -40,8 +40,6 @@ async function lock(
 }
 
 test.each<[string, string[], Partial<LockContext>, boolean, string[]]>([
-  ["a new vault", [], {}, true, [`lock at ${here}`]],
-  ["a vault of this service", [here], {}, true, [`lock at ${here}`]],
   ["one that another service has too", [there, here], {}, true, [`lock at ${here}`]],
   [
     "one of another service is refused, and not kept locked",
@@ -51,20 +49,12 @@ test.each<[string, string[], Partial<LockContext>, boolean, string[]]>([
     [`lock at ${here}`, "release", "no-credentials"],
   ],
   [
-    "one of another service is locked here where credentials are given",
-    [there],
-    { given: true },
-    true,
-    [`lock at ${here}`],
-  ],
-  [
-    "without a base URL, where nothing is sent, the service that has it",
-    [there],
+    "without a base URL, where two services have it",
+    [there, here],
     { local: true },
     false,
-    [`lock at ${there}`],
+    [`lock at ${here}`],
   ],
-  ["but not where two have it", [there, here], { local: true }, false, [`lock at ${here}`]],
 ])("%s", async (_what, known, options, configured, expected) => {
   expect(await lock(known, options, configured)).toEqual(expected);
 });
