@@ -8,9 +8,9 @@ import { command } from "../way.ts";
  * Creates a directory that only its owner can use, durably, with missing parents. Checks an existing one with
  * `checkPrivateDirectory`.
  */
-export function ensurePrivateDirectory(path: string): void {
-  if (checkPrivateDirectory(path)) return;
-  onState(path, () => createFolder(resolve(path)));
+export function ensurePrivateDirectory(path: string, what = "the state"): void {
+  if (checkPrivateDirectory(path, what)) return;
+  onState(path, () => createFolder(resolve(path)), `${what} cannot be used`);
 }
 
 /**
@@ -29,8 +29,8 @@ export function createFolder(path: string): void {
 }
 
 /** Whether the directory exists, as `findPrivateDirectory`. Removes the rights of others to read it, if it is ours. */
-export function checkPrivateDirectory(path: string): boolean {
-  const stats = findPrivateDirectory(path);
+export function checkPrivateDirectory(path: string, what?: string): boolean {
+  const stats = findPrivateDirectory(path, what);
   if (stats === null) return false;
   if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
   return true;
@@ -40,15 +40,14 @@ export function checkPrivateDirectory(path: string): boolean {
  * Inspects a directory; null if there is none.
  * @throws `state` if it is not a directory, or if others can write to it and so exchange its contents
  */
-export function findPrivateDirectory(path: string): Stats | null {
-  const stats = onState(path, () => statIfThere(path));
+export function findPrivateDirectory(path: string, what = "the state"): Stats | null {
+  const stats = onState(path, () => statIfThere(path), `${what} cannot be used`);
   if (stats === null) return null;
   if (!stats.isDirectory()) {
-    throw unusable(path, "a file is where a directory should be", {
-      hint: "move that file away, or use another directory with --state",
-    });
+    const hint = "move that file away, or use another directory";
+    throw unusable(path, "a file is where a directory should be", { hint }, what);
   }
-  checkWriters(path, stats, "the state");
+  checkWriters(path, stats, what);
   return stats;
 }
 

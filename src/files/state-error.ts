@@ -49,7 +49,7 @@ export function asStateError(
   if (isOutOfFiles(sqlite === 14 ? openingFails(path) : systemCode(error)))
     return told(`${outOfFiles.cause} (${said})`, { hint: outOfFiles.hint });
   return told(said, {
-    hint: "see that its folder is there, is yours, is writable and has free space, then run it again; or use another directory with --state",
+    hint: "see that its folder is there, is yours, is writable and has free space, then run it again; or use another directory",
   });
 }
 

@@ -129,7 +129,7 @@ export function makeKeyFile(folder: string, name?: string): SealingKey {
 
 /** Writes a key file, durably, unless it is there. */
 function writeKeyFile(path: string, material: Buffer): void {
-  ensurePrivateDirectory(dirname(path));
+  ensurePrivateDirectory(dirname(path), "the folder of the key files");
   onState(path, () =>
     createFile(path, (draft) => writeFileSync(draft, `${material.toString("base64")}\n`)),
   );

@@ -34,7 +34,7 @@ export class ProfileSecrets {
    */
   async change(change: (current: Configuration) => Configuration): Promise<Configuration> {
     const { directory, clock, waiting } = this.#place;
-    ensurePrivateDirectory(directory);
+    ensurePrivateDirectory(directory, "the configuration");
     const lock = `${directory}/config.lock`;
     return await withLockFile(lock, "the configuration", clock, waiting, async () => {
       const next = change(this.#current());

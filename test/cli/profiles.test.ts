@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, firstGetArgs, offlineNote, coldLab } from "../support/lab.ts";
@@ -280,6 +288,14 @@ describe.concurrent("vault config", () => {
       expect(output).not.toContain(apiKey);
       expect(output).not.toContain(env.VAULTSVC_STATE_KEY);
     }
+  });
+
+  it("a folder of the configuration that others can write to is not called the state", async () => {
+    const machine = bare();
+    mkdirSync(machine.configDir, { recursive: true });
+    chmodSync(machine.configDir, 0o777);
+    const refused = await machine.vault("config", "set", "timeout", "3s", "--json");
+    expectError(refused, "state", /^the configuration cannot be used: .*: other users can write/);
   });
 
   it("use chooses a profile, and only one that is there", async () => {
