@@ -117,7 +117,7 @@ const claim = command(
     const document: Document<"state claim"> = { claimed: { state: shown } };
     await io.output.printDone(
       document,
-      `Claimed ${shown}; no credentials count as proven until they are used again`,
+      `Claimed ${shown}; no credentials count as verified until they are used again`,
     );
   },
 );

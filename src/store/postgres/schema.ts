@@ -175,7 +175,7 @@ export async function checkIncarnation(
   // Without a row, somebody else was faster, and has said so.
   if (changed.length > 0)
     warn(
-      `${shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
+      `${shown}: another server has taken over, and may lack the last changes: no credentials count as verified before they have worked again`,
     );
   return true;
 }
