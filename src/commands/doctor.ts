@@ -13,8 +13,7 @@ import {
   stateFindings,
   unverified,
 } from "./doctor/findings.ts";
-import type { Palette } from "../terminal/palette.ts";
-import type { Cell, Painted, TableOptions } from "../terminal/tables.ts";
+import type { Cell, TableOptions } from "../terminal/tables.ts";
 import { columnWidths, drawRows, gap, lastWidth, tabbedLines } from "../terminal/tables.ts";
 import { count } from "../terminal/count.ts";
 import { printableLine } from "../terminal/redactor.ts";
@@ -124,12 +123,14 @@ export function doctorTable(
       ]),
     );
   const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
+  const { good, dim, warn, bad } = palette;
+  const paints = { ok: good, info: dim, warn, error: bad };
   const margin = 2;
   const drawn = findings.map(({ check, level, message, hint, next }) => {
     const isFine = level === "ok" || level === "info";
     const rows: Cell[][] = [
       [
-        { text: level, paint: levelPaint(level, palette) },
+        { text: level, paint: paints[level] },
         { text: check, paint: palette.dim },
         { text: message, paint: isFine ? palette.same : palette.strong },
       ],
@@ -153,6 +154,3 @@ function summary(findings: readonly Finding[]): string {
   });
   return parts.join(", ");
 }
-
-const levelPaint = (level: Finding["level"], palette: Palette): Painted["paint"] =>
-  ({ ok: palette.good, info: palette.dim, warn: palette.warn, error: palette.bad })[level];

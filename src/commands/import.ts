@@ -211,8 +211,15 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
       await service.client();
       const outcome = await adoptRecovery(context, given.document);
       if (label !== undefined) await session.setLabel(label);
-      if (outcome === "open") await settleRecovery(context);
-      else if (outcome === "candidates")
+      if (outcome === "open") {
+        // Never one of this machine that waits for a decision.
+        const vault = await currentRecord(context);
+        const held = { do: "refuse", because: "held", candidates: [] } as const;
+        if (vault.open?.state === "held") throw refusalError(vault, held, aRead, context);
+        const settled = await acknowledgeOpen(context, { unread: false, saved: false });
+        if (settled !== null)
+          context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
+      } else if (outcome === "candidates")
         io.narrator.warn(
           `vault ${uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
@@ -240,14 +247,4 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
     };
   };
   return await service.withVault(uuid, work, { given: true });
-}
-
-/** Settles an adopted exchange, but never one of this machine that waits for a decision. */
-async function settleRecovery(context: ExchangeContext): Promise<void> {
-  const vault = await currentRecord(context);
-  if (vault.open?.state === "held")
-    throw refusalError(vault, { do: "refuse", because: "held", candidates: [] }, aRead, context);
-  const settled = await acknowledgeOpen(context, { unread: false, saved: false });
-  if (settled !== null)
-    context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
 }

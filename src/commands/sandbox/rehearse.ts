@@ -80,12 +80,11 @@ export const rehearse = command(
           return view.isTTY ? `${table}${ended(scenarios, "fine")} of ${all.length} fine\n` : table;
         });
     }
-    const found = (["lost", "locked"] as const)
-      .map((outcome) => ({ outcome, times: ended(scenarios, outcome) }))
-      .filter(({ times }) => times > 0)
-      .map(
-        (bad) => `${bad.times} of ${count(scenarios.length, "scenario")} ${bad.outcome} the vault`,
-      );
+    const of = `of ${count(scenarios.length, "scenario")}`;
+    const found = (["lost", "locked"] as const).flatMap((outcome) => {
+      const times = ended(scenarios, outcome);
+      return times === 0 ? [] : [`${times} ${of} ${outcome} the vault`];
+    });
     if (found.length === 0) return;
     throw new VaultError("finding", found.join(", "), {
       hint: "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded",
@@ -132,15 +131,10 @@ async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
   return await inSandbox(rehearsal, {}, async ({ sandbox }, run) => {
     const code = await run(command);
     if (code !== 0) throw failed(`the command exits with ${code} even without a failure`, command);
-    const calls = sandbox
-      .requests()
-      .map((request, index) => ({ ...request, n: index + 1 }))
-      .filter(({ uuid }) => uuid !== noVault)
-      .map(({ n, method, kind, operation, step }) => ({
-        n,
-        method,
-        endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
-      }));
+    const calls = sandbox.requests().flatMap(({ uuid, method, kind, operation, step }, index) => {
+      const endpoint = `${kind} ${operation}${step === "single" ? "" : `-${step}`}`;
+      return uuid === noVault ? [] : [{ n: index + 1, method, endpoint }];
+    });
     if (calls.length === 0) throw failed("the command makes no call to the sandbox", command);
     const checked = await run(inShell(check));
     if (checked === 0) return calls;
