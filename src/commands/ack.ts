@@ -17,7 +17,7 @@ import { againOf, waysOn } from "../exchange/ways.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
 import { askSettings, askVault } from "../input/ask.ts";
 import { isMany, manyFlags } from "../input/flags.ts";
-import { readNames } from "../input/list.ts";
+import { nameOf, readList } from "../input/list.ts";
 import type { Io } from "../parts/basics.ts";
 import type { Local } from "../parts/state.ts";
 import { isSuccess } from "../protocol/answers.ts";
@@ -115,7 +115,8 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
   if (pending?.length !== 0) await askSettings(app);
   const known = pending ?? (await store.known(app.settings.serviceName()));
-  const entries = await readNames(app.io, options, new VaultNames<VaultRecord>(known));
+  const names = new VaultNames<VaultRecord>(known);
+  const entries = await readList(app.io, options, "ack", names, nameOf);
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
   const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);

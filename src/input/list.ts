@@ -7,8 +7,7 @@ import { VaultError } from "../errors.ts";
 import { checkCredentials, givenCredentials } from "../exchange/credentials.ts";
 import { checkOwner, deviceOf } from "../exchange/recovery.ts";
 import { noCredentials, type Named, type VaultRecord } from "../exchange/records.ts";
-import type { VaultContents, Start } from "../exchange/start/start.ts";
-import { checkStart } from "../exchange/start/start.ts";
+import { checkStart, type Start, type VaultContents } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
 import { parseList, placeName } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -32,44 +31,20 @@ export type ListChoice = Pick<ManyOptions, "all" | "from" | "vaults">;
 
 type ListOperation = Operation | "ack";
 
-/**
- * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (vault help
- * many-vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
- * when the turn of their vault comes.
- * @throws `invalid-input` with the line for what is wrong in a file, and never with a value, and for an empty list; for names on the
- * command line `usage` and `no-credentials`, as for a single vault
- */
-export async function readStarts(
-  io: Io,
-  choice: ListChoice,
-  forAll: ForAll,
-  known: VaultNames<VaultRecord>,
-): Promise<Start[]> {
-  return await readList(io, choice, forAll.operation, known, (line, vault) =>
-    startOf(forAll, line, vault),
-  );
-}
-
-/** As `readStarts`, of vaults that are acknowledged. */
-export async function readNames(
-  io: Io,
-  choice: ListChoice,
-  known: VaultNames<VaultRecord>,
-): Promise<Named[]> {
-  return await readList(io, choice, "ack", known, ({ uuid }, vault) => {
-    if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
-    return { uuid, label: vault.label };
-  });
-}
-
 /** A vault as it is given, and where: a place in a file, or the name itself. */
 interface Entry {
   given: VaultLine;
   where: string;
 }
 
-/** Reads the entries, and makes of each a vault from its line and from what is known of it. */
-async function readList<Vault>(
+/**
+ * Reads the list of a command with many vaults and checks all that can be checked before anything is sent (vault help many-vaults):
+ * `make` makes of each entry what the command works with, from its line and from what is known of it. `known` are the vaults known at
+ * this service. Secrets in the list are not registered with the redaction: that is done when the turn of their vault comes.
+ * @throws `invalid-input` with the line for what is wrong in a file, and never with a value, and for an empty list; for names on the
+ * command line `usage` and `no-credentials`, as for a single vault
+ */
+export async function readList<Vault>(
   io: Io,
   choice: ListChoice,
   operation: ListOperation,
@@ -164,7 +139,14 @@ const lines: Readonly<
   ack: { schema: objectOf({ uuid }, rule), example: '{"uuid":"…"}' },
 };
 
-function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | undefined): Start {
+/** The name of a vault of a list that is acknowledged. @throws `no-credentials` */
+export function nameOf({ uuid }: VaultLine, vault: VaultRecord | undefined): Named {
+  if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
+  return { uuid, label: vault.label };
+}
+
+/** The start of a vault of a list. @throws as `readList` */
+export function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | undefined): Start {
   const { uuid } = line;
   const { operation } = forAll;
   const given = line.credentials && checkCredentials(line.credentials, "credentials");

@@ -10,7 +10,7 @@ import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
-import { readStarts } from "../input/list.ts";
+import { readList, startOf } from "../input/list.ts";
 import { learnAll, readForAll } from "../input/read-start.ts";
 import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
@@ -34,7 +34,7 @@ export async function runMany(
   checkNothingOfOne(options, operation);
   await askSettings(app);
   const run = runOf(app, options, operation);
-  const { todo, known } = await readList(app, options, run);
+  const { todo, known } = await sortList(app, options, run);
   const skipped = known.flatMap(([{ uuid, label }, outcome]) =>
     outcome.ok ? [] : [{ uuid, label, reason: outcome.skipped }],
   );
@@ -53,14 +53,16 @@ export async function runMany(
 }
 
 /**
- * Reads the list: what is left to do of it in a run that may have begun before, and the outcomes that are known before anything is sent.
+ * Reads the list and sorts it: what is left to do in a run that may have begun before, and outcomes that are known before anything is sent.
  * What the state knows of all is forgotten then.
  */
-async function readList(app: App, options: VaultsOptions, run: Run) {
+async function sortList(app: App, options: VaultsOptions, run: Run) {
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const vaults = new VaultNames(await store.known(service));
   const forAll = await readForAll(app.service, run.operation, options);
-  const starts = await readStarts(app.io, options, forAll, vaults);
+  const starts = await readList(app.io, options, run.operation, vaults, (line, vault) =>
+    startOf(forAll, line, vault),
+  );
   const earlier = run.isNamed ? await store.run(service, run.name) : [];
   for (const one of earlier) await checkSameRun(app, run, one);
   const begun = new Map(earlier.map((one) => [one.uuid, one]));

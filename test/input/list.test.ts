@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VaultNames } from "../../src/cli/vault-name.ts";
-import { readNames, readStarts, type ListChoice } from "../../src/input/list.ts";
+import { nameOf, readList, startOf, type ListChoice } from "../../src/input/list.ts";
 import type { ForAll } from "../../src/input/read-start.ts";
 
 import type { Named, VaultRecord } from "../../src/exchange/records.ts";
@@ -48,8 +48,9 @@ async function read(
   const app = { ...io, ask: { ...io.ask, isPossible } };
   const list = { vaults: [], ...choice };
   const names = new VaultNames(vaults);
-  if (operation === "ack") return await readNames(app, list, names);
-  const starts = await readStarts(app, list, { operation, ...common, ...defaults }, names);
+  if (operation === "ack") return await readList(app, list, operation, names, nameOf);
+  const forAll = { operation, ...common, ...defaults };
+  const starts = await readList(app, list, operation, names, (...line) => startOf(forAll, ...line));
   const isForAll = (key: string): boolean => key === "operation" || key in common;
   return starts.map((start): Partial<Start> & Named => ({
     uuid: start.uuid,
@@ -316,12 +317,10 @@ describe("a list in a file", () => {
       "invalid-input: --from: cannot read the file missing (ENOENT)",
     );
     const { io } = fakeBasics(fakeHost({ input: Buffer.from([0x73, 0xff, 0x0a]) }));
-    expect(await failure(readNames(io, { vaults: [], from: "-" }, new VaultNames(known)))).toBe(
-      "invalid-input: --from: standard input must be UTF-8",
-    );
-    await expect(readNames(io, { vaults: [], from: "-" }, new VaultNames(known))).rejects.toThrow(
-      /already read for --from/,
-    );
+    const reading = async () =>
+      await readList(io, { vaults: [], from: "-" }, "ack", new VaultNames(known), nameOf);
+    expect(await failure(reading())).toBe("invalid-input: --from: standard input must be UTF-8");
+    await expect(reading()).rejects.toThrow(/already read for --from/);
   });
 
   const named = (n: number, form: string): unknown => {
