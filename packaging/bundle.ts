@@ -26,13 +26,13 @@ export function embedTexts(): Plugin {
 }
 
 /**
- * Loads at the first use of what was imported: builtins that cost a part of a bare start (crypto and
- * net a fifth of one, child_process a sixth, zlib a tenth, stream a twentieth), and in commands other
+ * Loads at the first use of what was imported: builtins, some of which cost a part of a bare start
+ * (crypto and net a fifth of one, child_process a sixth, zlib a tenth, stream a twentieth), and of
+ * which each chunk would copy all properties (a twentieth of completion); and in commands other
  * chunks, of which their help and completion need none. The help of `ack` takes 1.8 bare starts so,
  * and 3.1 with all that it runs; `config list` 2.0 and 3.0.
  */
 export function lazyImports(): Plugin {
-  const builtins = ["child_process", "crypto", "net", "stream", "zlib"].map((id) => `node:${id}`);
   const isCommand = (id: string): boolean => id.startsWith(join(src, "commands"));
   // The default of a builtin is the builtin.
   const later = `const later$ = (load, loaded) => new Proxy({}, {
@@ -44,7 +44,7 @@ export function lazyImports(): Plugin {
     name: "lazy-imports",
     renderChunk(code, { moduleIds }) {
       const isLazy = (id: string): boolean =>
-        builtins.includes(id) || (id.endsWith(".cjs") && moduleIds.every(isCommand));
+        id.startsWith("node:") || (id.endsWith(".cjs") && moduleIds.every(isCommand));
       return (
         later +
         code.replaceAll(imports, (line, variable: string, load: string, id: string) =>
