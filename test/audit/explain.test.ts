@@ -48,6 +48,7 @@ C0 S600 T601 S1200 T1201 S1800 T1801 S2400 T2401 S3000 T3001 | 5 acknowledgement
 S1b A2b S3c A4c F5b F6c F7b | Address 10\\.0\\.0\\.7 is shared by the references billing, cron\\. | cron is shared
 C0 S1c S2c S3c S4c S5c | The client \\(reference cron from 10\\.0\\.0\\.7\\) started exchanges without acknowledging any | late
 C0 S1w F2c S3w F4c S5w F6c S7w F8c S9w F10c | Between these starts 4 failed attempts by reference cron from 10\\.0\\.0\\.7 came: two clients take turns\\. | late
+C0 S1c S2c S3c S4c S5c T6c | 1 acknowledgement was refused | still trying
 C0 F1c F2c F3c L5c L6c L7c | 3 more calls came since then, the last at \\S+, mostly by reference cron from 10\\.0\\.0\\.7: a client is still trying\\. | does not show
 F1 F2 L3 | or just before, when a call was refused because of the lock, probably after 3 failed attempts in a row \\(2 in the log\\) | does not show
 C0 S1 S2 S3 S4 L5 | probably after 5 unacknowledged starts in a row \\(4 in the log\\) | does not show

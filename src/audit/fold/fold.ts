@@ -345,6 +345,6 @@ const withoutLocks: Partial<Record<EventKind, EventKind>> = {
 const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
   event === "lock-noted" || (event === "locking-failure" && time - since <= recordedWithin);
 
-/** Whether an item behind a lock is a call, of whatever outcome. */
+/** Whether an item behind a lock is a start or the like, of whatever outcome: no end call. */
 const isCall = (entry: Entry, ending: Ending): boolean =>
-  endOf(entry.event) !== undefined && !isRecord(entry, ending);
+  endOf(entry.event) !== undefined && !entry.event.endsWith("-ack") && !isRecord(entry, ending);
