@@ -180,7 +180,10 @@ function conclude(
   const exports = inputs.filter(({ format }) => format !== "journal");
   const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
   const lacksColumn = (role: Role) => exports.some(({ columns }) => columns[role] === undefined);
-  const tellsFailures = items === 0 || fold.hasFailures || !lacksColumn("outcome");
+  // What tells of failures in another export tells nothing of one without outcomes and reasons.
+  const isBare = exports.some(({ columns: { outcome, reason } }) => !outcome && !reason);
+  const isTold = fold.hasFailures && !(isBare && hasColumn("outcome"));
+  const tellsFailures = items === 0 || isTold || !lacksColumn("outcome");
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
@@ -196,6 +199,10 @@ function conclude(
       [
         exports.some(({ columns: { outcome, reason } }) => outcome?.by === "value" && !reason),
         "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)",
+      ],
+      [
+        sources.some(({ isContradicted }) => isContradicted),
+        "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)",
       ],
       [
         beforeRelease(rules.release, "1.2.18"),

@@ -125,6 +125,19 @@ test("an unreadable line, no outcomes, and those of a column without a known nam
     );
   expect((await reportOfOne(words("result"))).certainty).toBe("certain");
   expect((await reportOfOne(words("mfa"))).certainty).toBe("likely");
+  // What is good for all calls, also for those whose text tells a failed attempt, is something else.
+  const good = log("C0 F1 F2 F3").map((one) => one.replace(/"outcome":"\w+"/, '"statusCode":200'));
+  expect(short(await reportOfOne(good))).toBe("locked likely 0 3 failed-attempts@3");
+});
+
+test("what tells failures in one export tells nothing of another without outcomes and reasons", async () => {
+  const bare = log("S5 A6").map((one) => one.replace(',"outcome":"SUCCESS"', ""));
+  const inputs = [log("C0 F1 S2 A3"), bare].map((lines, index) => ({
+    name: `${index}`,
+    stream: [Buffer.from(lines.join("\n"))],
+  }));
+  const { reports } = await replayText("", { inputs });
+  expect(reports.map(short)).toEqual(["ok likely 0 0"]);
 });
 
 test("the first twenty contradictions are listed, and the last 24 items of a chain, which names what locked", async () => {

@@ -4,7 +4,7 @@ import { shellWord } from "../../way.ts";
 import type { ColumnMap } from "../flags.ts";
 import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
-import { describedOutcome, isNumber, outcomeOf, saysNothing } from "../meaning/words.ts";
+import { describedOutcome, isNumber, outcomeOf, reasonOf, saysNothing } from "../meaning/words.ts";
 import type { Fields } from "../read/fields.ts";
 import { roles, type Role } from "../read/item.ts";
 import { TimeReader, timesHint, zoneOf } from "./times.ts";
@@ -24,6 +24,8 @@ export interface Choice {
   times: TimeReader;
   /** Whether the column of outcomes has successes: an item without one may be a failure. */
   hasSuccesses: boolean;
+  /** Whether a column calls all calls accepted, also those whose texts tell failed attempts. */
+  isContradicted: boolean;
   /** Ambiguous choices, each with the flag that decides it. Grows while times are read. */
   warnings: string[];
 }
@@ -52,6 +54,7 @@ export const noChoice = (columns: Columns): Choice => ({
   columns,
   times: new TimeReader(),
   hasSuccesses: false,
+  isContradicted: false,
   warnings: [],
 });
 
@@ -190,7 +193,7 @@ class Search {
     this.#take("ip", varyingFirst(this.#named("ip", looks.looksLikeAddress)));
     this.#take("app", this.#named("app")[0]);
     this.#take("ref", this.#named("ref")[0]);
-    this.#chooseOutcome();
+    const isContradicted = this.#chooseOutcome();
     this.#chooseReason();
     // A name like `uuid` may also mean the vault's, but ids of items rarely come more than twice.
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 >= texts.length;
@@ -211,7 +214,7 @@ class Search {
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
     const [times, hasSuccesses] = [this.#timeReader(), this.#hasSuccesses()];
-    return { columns, times, hasSuccesses, warnings: this.#warnings };
+    return { columns, times, hasSuccesses, isContradicted, warnings: this.#warnings };
   }
 
   #useMap(role: Role): void {
@@ -365,16 +368,25 @@ class Search {
 
   /**
    * Assigns the outcome: a column with a telling name, words that can be nothing else, or what only
-   * failed calls have. Without a name, true and false, levels and numbers are none.
+   * failed calls have. Without a name, true and false, levels and numbers are none. Returns
+   * `isContradicted`.
    */
-  #chooseOutcome(): void {
+  #chooseOutcome(): boolean {
     const isFew = ({ distinct }: Profile): boolean => distinct <= 12;
     const errors = this.#named("error").filter(({ isWhole }) => !isWhole);
     const words = [...this.#named("outcome"), ...this.#named("success")].filter(isFew);
     const codes = [...this.#named("status"), ...this.#named("failure")].filter(isFew);
-    const named = [...new Set([...words, ...codes])].filter((one) => !errors.includes(one));
-    const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
     const reasons = this.#named("reason");
+    const ofSecrets = (text: string): boolean =>
+      /^(?:credentials|device|pin)$/.test(reasonOf(undefined, [text]) ?? "");
+    // A status 200 of all calls, also of those whose text tells a failed attempt, is another one.
+    const isOfAll = (one: Profile): boolean =>
+      reasons.some((reason) => reason.name !== one.name && countOf(reason, ofSecrets) > 0) &&
+      [...one.counts.keys()].every((text) => outcomeOf(text, looks.isInverted(one)) === "good");
+    const named = [...new Set([...words, ...codes])].filter(
+      (one) => !errors.includes(one) && !isOfAll(one),
+    );
+    const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
     // What calls an item good that its text calls refused is the outcome of something else.
     const contradicts = ({ values }: Profile): boolean =>
       [...values].some(([at, text]) => {
@@ -392,7 +404,7 @@ class Search {
         return [...values].every(([at, text]) => error.values.has(at) || !ofErrors.has(text));
       });
     const [best] = [
-      ...[...known, ...words].filter(varies),
+      ...[...known, ...words].filter((one) => varies(one) && named.includes(one)),
       ...named.filter((one) => varies(one) && tellsErrors(one)),
       ...errors,
       ...known,
@@ -400,6 +412,10 @@ class Search {
       ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
     ];
     this.#take("outcome", best);
+    const other = [...words, ...codes].find(isOfAll);
+    if (other === undefined || !this.#isOpen("outcome")) return false;
+    this.#sayOther("outcome", other);
+    return true;
   }
 
   #hasSuccesses(): boolean {

@@ -52,6 +52,7 @@ export class Source implements Sink {
   /** What may make all of it wrong, or was passed over. Complete once everything is read. */
   readonly warnings: string[];
   readonly reader: ItemReader | undefined;
+  readonly isContradicted: boolean;
   readonly #items: ItemReader;
   readonly #layout: Layout;
   /** Whether items are in texts of records. */
@@ -78,6 +79,7 @@ export class Source implements Sink {
     this.input = input;
     this.warnings = warnings;
     this.#layout = { ...options, ...choice };
+    this.isContradicted = choice.isContradicted;
     for (const { list } of sample) this.#lists.add(list);
     this.#isText = sample.some(({ isText }) => isText);
     this.#skips = skips;
