@@ -87,7 +87,7 @@ const badInputs = rows(String.raw`
 3 | FIRST --credentials @empty.json | --credentials.*empty | @FILE
 3 | FIRST --credentials @missing.json | --credentials.*missing\.json.*ENOENT | @FILE
 3 | FIRST --credentials @. | --credentials.*EISDIR | @FILE
-3 | FIRST --credentials env:NOT_SET | --credentials.*NOT_SET | export NOT_SET=
+3 | FIRST --credentials env:NOT_SET | --credentials.*NOT_SET | set and export it
 2 | FIRST --encrypted-data env:PAIR | --encrypted-data requires --payload | --payload
 2 | GIVEN --generation 2 | --credentials cannot be used with --generation | vault get --help
 2 | GIVEN --payload env:PAIR | --credentials cannot be used with --payload | vault get --help
