@@ -187,7 +187,7 @@ test("compiled code with one bit flipped is not run, and is replaced", async () 
   const { status, file } = cachedStatus();
   const expected = await status();
   expect(expected).toMatchObject({ code: 0, stderr: "" });
-  for (const part of [0.002, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9999]) {
+  for (const part of [0.002, 0.2, 0.5, 0.8, 0.9999]) {
     const whole = readFileSync(file);
     const at = Math.floor(whole.length * part);
     const flipped = Buffer.from(whole);
