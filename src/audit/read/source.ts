@@ -28,9 +28,6 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
-/** Number of bytes read again at a time, which take no longer than those of one item. */
-const blockSize = 8192;
-
 /** Passes all of an input through a cutter. Yields the number of bytes read, after each piece. */
 function* passage(input: Input, cutter: Cutter): Generator<number> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
@@ -64,7 +61,7 @@ export class Source implements Sink {
   readonly #lists = new Set<string | undefined>();
   #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
-  /** What was read again last: the next item is often beside it. */
+  /** What was read again last. */
   readonly #block = { offset: 0, bytes: Buffer.alloc(0) };
 
   private constructor(
@@ -125,11 +122,14 @@ export class Source implements Sink {
     });
   }
 
-  /** Returns the bytes at a location, which are fewer if its file has changed. */
-  bytesOf({ offset, length }: ItemLocation): Buffer {
+  /**
+   * Returns the bytes at a location, which are fewer if its file has changed. Reads so many, `most`,
+   * if the next ones that are wanted are likely behind them.
+   */
+  bytesOf({ offset, length }: ItemLocation, most = length): Buffer {
     const block = this.#block;
     if (offset < block.offset || offset + length > block.offset + block.bytes.length) {
-      const bytes = Buffer.allocUnsafe(Math.max(length, blockSize));
+      const bytes = Buffer.allocUnsafe(Math.max(length, most));
       block.bytes = bytes.subarray(0, this.input.read(offset, bytes, 0, bytes.length));
       block.offset = offset;
     }
