@@ -71,6 +71,17 @@ describe("a state that is restored while others have it open", () => {
     expect(readdirSync(state.root)).toEqual(beside);
   });
 
+  it("a restore that is interrupted names itself, and no vault", async () => {
+    const { run } = await whole.prepareRestore(file);
+    const waiting = { ...patient(state.clock), signal: AbortSignal.abort(new Error("stopped")) };
+    const next = [{ argv: ["vault", "state", "restore", file], note: "restores what is missing" }];
+    await expect(run(waiting)).rejects.toMatchObject({
+      code: "interrupted",
+      message: "interrupted; the restore is incomplete",
+      facts: { retry: "safe", next },
+    });
+  });
+
   it("a backup is recorded before its file is there", async () => {
     state.sql(
       "CREATE TRIGGER full BEFORE INSERT ON journal WHEN NEW.event = 'backup' BEGIN SELECT raise(ABORT, 'no'); END",

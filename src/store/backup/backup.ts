@@ -41,6 +41,7 @@ import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, isDamaged, onState, unusable } from "../../files/state-error.ts";
 import { ofBackup, type GivenKey } from "../../secrets/keys.ts";
+import { command, noted } from "../../way.ts";
 import { countedThere, restoreVault } from "./restore-vault.ts";
 
 /** A state that is copied to a backup, or into which one is restored. */
@@ -308,6 +309,11 @@ async function restoreAll(
       }
     } catch (cause) {
       const error = asVaultError(cause);
+      if (error.code === "interrupted")
+        throw new VaultError("interrupted", "interrupted; the restore is incomplete", {
+          retry: "safe",
+          next: [noted(command`vault state restore ${file}`, "restores what is missing")],
+        });
       if (error.code !== "busy") throw error;
       failed.push({ service, uuid, label, error });
     }
