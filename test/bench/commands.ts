@@ -125,10 +125,10 @@ async function startup(): Promise<void> {
   await stage.close();
 
   const budgets: readonly (readonly [name: string, against: string, budget: number])[] = [
-    ["vault --version", bare, 1.15],
-    ["vault --help", bare, 1.35],
-    ["completion", bare, 1.35],
-    ["vault status", bare, 1.7],
+    ["vault --version", bare, 1.1],
+    ["vault --help", bare, 1.3],
+    ["completion", bare, 1.3],
+    ["vault status", bare, 1.6],
     [get, bare, 3],
     [get, "script", 0.9],
     ["vault audit-replay", bare, 2],
