@@ -107,14 +107,11 @@ export function findProfile(
   if (settings !== undefined) return { name: chosen, exists: true, settings };
   const isNone = chosen === "default" && (name === undefined || configuration === null);
   if (isNone || mayMiss) return { name: chosen, exists: false, settings: {} };
-  throw new VaultError(
-    "usage",
-    `no such profile: ${chosen} (--profile, VAULTSVC_PROFILE or currentProfile)`,
-    {
-      hint: `profiles in ${configPath(directory)}: ${Object.keys(profiles).join(", ") || "none"}`,
-      next: [command`vault init --profile ${chosen}`],
-    },
-  );
+  const message = `no such profile: ${chosen} (--profile, VAULTSVC_PROFILE or currentProfile)`;
+  throw new VaultError("usage", message, {
+    hint: `profiles in ${configPath(directory)}: ${Object.keys(profiles).join(", ") || "none"}`,
+    next: [command`vault init --profile ${chosen}`],
+  });
 }
 
 /** The value of a dotted key, as text for the parsers of flags; undefined if it is not set. */

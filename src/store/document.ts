@@ -6,7 +6,7 @@ import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isObject } from "../protocol/json.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import { appending, breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
 import { findGeneration, placeOf, type Owner } from "./steps/generations.ts";
@@ -74,10 +74,8 @@ export function parseStored(
   const isWhole = isObject(vault) && isList(credentials) && isList(exchanges);
   if (isWhole && Array.isArray(refusals) && isObject(values))
     return { doc: read as Doc, sealed: values };
-  throw new VaultError("state", `the document of vault ${uuid} is damaged`, {
-    hint: "a disk or another program has changed it; restore the state from a backup",
-    next: [command`vault doctor`],
-  });
+  const next = [noted(command`vault doctor`, "says how to restore a backup")];
+  throw new VaultError("state", `the document of vault ${uuid} is damaged`, { next });
 }
 
 /** The vault of a row, as of `since`; without `sealed`, kept pairs are empty, tokens absent. */

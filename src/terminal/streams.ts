@@ -164,10 +164,7 @@ export async function readAll(
   return Buffer.concat(chunks);
 }
 
-/**
- * Reads a pipe of the file system to its end, as `chunksOf` does. Opened without waiting for who writes to it, which would
- * block a thread, and with it the exit. (The system tells a pipe that nobody has opened from one that was closed.)
- */
+/** Reads a pipe to its end, as `chunksOf`. Waiting for its writer to open it would block a thread, and with it the exit. */
 export async function readPipe(path: string, signal: AbortSignal): Promise<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return await readAll(new Socket({ fd, writable: false }), Infinity, signal);

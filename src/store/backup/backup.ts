@@ -309,11 +309,10 @@ async function restoreAll(
       }
     } catch (cause) {
       const error = asVaultError(cause);
+      const next = [noted(command`vault state restore ${file}`, "restores what is missing")];
+      const facts = { retry: "safe", next } as const;
       if (error.code === "interrupted")
-        throw new VaultError("interrupted", "interrupted; the restore is incomplete", {
-          retry: "safe",
-          next: [noted(command`vault state restore ${file}`, "restores what is missing")],
-        });
+        throw new VaultError("interrupted", "interrupted; the restore is incomplete", facts);
       if (error.code !== "busy") throw error;
       failed.push({ service, uuid, label, error });
     }
