@@ -147,9 +147,8 @@ const table: Record<string, Allowance> = {
       "exchange/counting",
       // In which order a backup would try its credentials.
       "exchange/next-action",
-      // The order of lists.
+      // The order of lists, and of exchanges.
       "exchange/records",
-      "exchange/ulid",
       "exchange/states",
       "errors",
       "way",

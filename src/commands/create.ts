@@ -7,7 +7,7 @@ import { defined } from "../defined.ts";
 import type { Document } from "../documents/schemas.ts";
 import { VaultError } from "../errors.ts";
 import { createVault, type Created, type CreateRequest } from "../exchange/single.ts";
-import { newId } from "../exchange/ulid.ts";
+import { newId } from "../exchange/records.ts";
 import { askKind, askSettings } from "../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
 import { readHashedPin } from "../input/read-start.ts";

@@ -12,9 +12,14 @@ import type {
   Store,
   Waiting,
 } from "./ports.ts";
-import { acceptedBy, isTakenBack, outcomeOf } from "./outcomes.ts";
 import { currentRecord } from "./ports.ts";
-import { isOfService, learnProbes } from "./start/breaker-gate.ts";
+import {
+  acceptedBy,
+  isOfService,
+  isTakenBack,
+  learnProbes,
+  outcomeOf,
+} from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 
 /** The context of an exchange that has no vault yet. */

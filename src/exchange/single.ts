@@ -13,11 +13,10 @@ import {
   unsupported,
   wording,
 } from "./dispositions.ts";
-import { acceptedBy, outcomeOf } from "./outcomes.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
-import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
+import { acceptedBy, claimIfTrial, giveBack, noteStart, outcomeOf } from "./start/breaker-gate.ts";
 
 export type SingleContext = Pick<
   ExchangeContext,

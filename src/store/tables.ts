@@ -1,5 +1,5 @@
 import { closed, type Breaker, type Seen } from "../exchange/breaker.ts";
-import { firstIdAt } from "../exchange/ulid.ts";
+import { firstIdAt } from "../exchange/records.ts";
 
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;

@@ -1,10 +1,10 @@
 import { VaultError } from "../../errors.ts";
-import { object } from "../../protocol/answers.ts";
+import { isSuccess, object, type Answer } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
+import type { Called, Refused } from "../dispositions.ts";
 import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
-import { isTakenBack, type CallOutcome } from "../outcomes.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
@@ -180,6 +180,35 @@ export async function giveBack(
 ): Promise<void> {
   if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
 }
+
+/** What became of a call that the service may count: a start, a delete or a create. */
+export type CallOutcome<Success = unknown> =
+  { type: "accepted"; success: Success } | Exclude<Reply, { type: "answer" }> | Refused;
+
+/** Decides what the reply to a call means; `success` is what was read of an accepting one. */
+export async function outcomeOf<Success>(
+  reply: Reply,
+  call: Called,
+  success: Success | undefined,
+): Promise<CallOutcome<Success>> {
+  if (success !== undefined) return { type: "accepted", success };
+  const refused = async (answer: Answer): Promise<Refused> =>
+    (await import("../dispositions.ts")).dispositionOf(answer, call);
+  if (reply.type === "answer") return await refused(reply.answer);
+  if (reply.type === "not-sent" || reply.answer === undefined) return reply;
+  const said = await refused(reply.answer);
+  // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
+  return said.is === "credentials" ? said : reply;
+}
+
+/** Whether nothing was sent, or the service has counted nothing. */
+export const isTakenBack = (outcome: CallOutcome): boolean =>
+  outcome.type === "not-sent" ||
+  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "free");
+
+/** The whole answer that says SUCCESS. */
+export const acceptedBy = (reply: Reply): Answer | undefined =>
+  reply.type === "answer" && isSuccess(reply.answer) ? reply.answer : undefined;
 
 /** Records what the reply to a start, or to a delete or create, says of the service. */
 export async function noteStart(

@@ -6,13 +6,11 @@ import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
 import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
-import { acceptedBy, outcomeOf } from "../outcomes.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
-import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
+import { newId, type Generation, type OpenExchange, type VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
-import { newId } from "../ulid.ts";
-import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
+import { acceptedBy, letOut, noteStart, outcomeOf, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair, Counted, Start } from "./start.ts";
 import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
 

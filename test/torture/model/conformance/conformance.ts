@@ -1,5 +1,4 @@
 import { commandsOf } from "../../../support/help.ts";
-import { newId } from "../../../../src/exchange/ulid.ts";
 import { durableKey, isBeyondCounting } from "../keys.ts";
 import { asDesigned } from "../protocol.ts";
 import { RealEngine, type Event } from "./engine.ts";
@@ -8,7 +7,7 @@ import { RealStore, type Engine } from "./store.ts";
 import type { Generation, Process, State, Store } from "../state.ts";
 import { exchangeOf, generationOf, openOf } from "../state.ts";
 import type { ModelStep } from "../world.ts";
-import type { VaultRecord } from "../../../../src/exchange/records.ts";
+import { newId, type VaultRecord } from "../../../../src/exchange/records.ts";
 import { waysOn as realWaysOn } from "../../../../src/exchange/ways.ts";
 import { client, waysOn, type Way } from "../client.ts";
 
@@ -85,7 +84,6 @@ export class Conformance {
     const clock = {
       now: () => (time += 1),
       elapsed: () => (time += 1),
-      // The time of a database goes on with it.
       sleep: async (milliseconds: number) => Promise.resolve(void (time += milliseconds)),
     };
     return new Conformance(await RealStore.open(engine, clock));

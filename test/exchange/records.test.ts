@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId } from "../../src/exchange/ulid.ts";
+import { newId } from "../../src/exchange/records.ts";
 
 const noon = Date.parse("2026-11-20T12:00:00Z");
 const at = (time: number) => ({ now: () => time });
