@@ -83,9 +83,14 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   const schema = `model_${(made += 1)}`;
   const location = (await postgres()).location(schema);
   const keySource = { folder: "", given: givenKey(key) };
-  /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
+  /**
+   * A machine that has seen nothing yet: else it would bring back what it has acknowledged. Its time is the driver's: by that of the
+   * database, a start that was left would be long due for a trial where another path took seconds.
+   */
   const machine = (): PostgresStore =>
-    openSharedHere(location, { keySource, clock, directory: tempDir("model") });
+    Object.assign(openSharedHere(location, { keySource, clock, directory: tempDir("model") }), {
+      now: () => clock.now(),
+    });
   let store = machine();
   await store.create();
   const db = new pg.Client({ connectionString: location });

@@ -163,8 +163,6 @@ export class RealStore {
   async load(store: Store): Promise<void> {
     this.#exchanges.clear();
     this.seen.clear();
-    // A shared one knows the time of its last answer: later ones would find a left start long due.
-    await this.breaker.read();
     const now = this.breaker.now();
     const print = (pair: number): string => fingerprint(uuid, this.pairs.pair(pair));
     const superseded = store.generations
