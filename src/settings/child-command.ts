@@ -170,8 +170,10 @@ export async function runPrintingCommand(
         messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
     },
   });
-  // Also what has other text around it, and is refused. The id of a key has 16 characters, and is no secret.
-  output.match(/[A-Za-z0-9._~+/=-]{17,}/g)?.forEach(redactor.add);
+  if (failure === undefined) redactor.add(output.trim());
+  // Also what has other text around it, and is refused; of a token, each part. The id of a key has 16 characters, and is no secret.
+  for (const form of [/[A-Za-z0-9._~+/=-]{17,}/g, /[A-Za-z0-9_~+/=-]{17,}/g])
+    output.match(form)?.forEach(redactor.add);
   if (messages !== "") void host.stderr.writeColored(messages);
   signal.throwIfAborted();
   const printed = output.trim();

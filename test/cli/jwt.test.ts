@@ -203,6 +203,7 @@ test.each([
   ["and a word too many", `cat token >&2; echo talk >&2; echo "Bearer $(cat token)"`, 3],
   ["and JSON", `cat token >&2; echo talk >&2; printf '{"token":"%s"}' "$(cat token)"`, 3],
   ["and hangs", "cat token >&2; echo talk >&2; cat token; exec sleep 60", 3],
+  ["in its parts", "tr . ' ' < token >&2; echo talk >&2; cat token", 0],
 ])(
   "a command that prints the token on stderr %s: it is replaced there",
   async (how, command, exitCode) => {
@@ -218,6 +219,22 @@ test.each([
     for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)])
       expect(stderr).not.toContain(part);
     expect(code).toBe(exitCode);
+  },
+);
+
+test.each([
+  ["jwt", 5],
+  ["key", 3],
+] as const)(
+  "a short text that the command of a %s prints alone is replaced on its stderr",
+  async (what, exitCode) => {
+    const { lab, machine } = await coldLab(undefined, { policy });
+    const command = "echo talk short-one >&2; echo short-one";
+    configure(machine, what === "jwt" ? printing(command) : { stateKeyCommand: command });
+    const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
+    expectExit(result, exitCode);
+    expect(result.stderr).toContain("talk «redacted»");
+    expect(result.stderr).not.toContain("short-one");
   },
 );
 
