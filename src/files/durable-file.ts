@@ -110,16 +110,22 @@ export function obstacleAt(path: string): "not a file" | "a symbolic link" | nul
 export function removeLeftovers(path: string): void {
   const folder = dirname(resolve(path));
   const start = `.${basename(path)}.`;
+  const names = unlessFails(() => readdirSync(folder)) ?? [];
+  for (const name of names) {
+    const isOurs =
+      name.startsWith(start) &&
+      name.endsWith(suffix) &&
+      /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
+    // One that is another user's, as in /tmp, keeps no other there.
+    if (isOurs) unlessFails(() => rmSync(join(folder, name), { force: true }));
+  }
+}
+
+function unlessFails<T>(work: () => T): T | undefined {
   try {
-    for (const name of readdirSync(folder)) {
-      const isOurs =
-        name.startsWith(start) &&
-        name.endsWith(suffix) &&
-        /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
-      if (isOurs) rmSync(join(folder, name), { force: true });
-    }
+    return work();
   } catch {
-    // Another user's, as in /tmp.
+    return undefined;
   }
 }
 

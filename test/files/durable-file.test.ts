@@ -33,6 +33,19 @@ it("what a killed writer left is removed, and nothing else", () => {
   expect(readdirSync(folder).sort()).toEqual(others.sort());
 });
 
+it("what cannot be removed keeps nothing else there", () => {
+  const folder = tempDir("writers");
+  const names = Array.from(
+    "0123456789abcdef",
+    (digit) => `.pair.json.${digit.repeat(16)}.vault-new`,
+  );
+  for (const [index, name] of names.entries())
+    if (index % 3 === 0) mkdirSync(join(folder, name));
+    else writeFileSync(join(folder, name), "");
+  removeLeftovers(join(folder, "pair.json"));
+  expect(readdirSync(folder).sort()).toEqual(names.filter((_, index) => index % 3 === 0));
+});
+
 it("what could not take the place of a file is removed", () => {
   const folder = tempDir("writers");
   const path = join(folder, "pair.json");
