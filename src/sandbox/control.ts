@@ -32,7 +32,8 @@ export interface RunningDocument extends StartDocument {
  */
 export function writeReadyFile(file: string, ready: RunningDocument): void {
   trying(() => {
-    createFolder(path.dirname(path.resolve(file)));
+    const folder = path.dirname(path.resolve(file));
+    if (!fs.existsSync(folder)) createFolder(folder);
     removeLeftovers(file);
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   }, `--ready-file ${file}: cannot be written`);

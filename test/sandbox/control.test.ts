@@ -181,6 +181,18 @@ describe("the control routes", () => {
     });
   });
 
+  test.skipIf(!fs.existsSync("/proc/self/fd"))(
+    "the folder of a ready file is not made again where it is there: what is above may not be ours to open",
+    async () => {
+      const folder = fs.openSync(tempDir(), "r");
+      // What cannot be synced stands for what cannot be read, which a test of root cannot have.
+      const { controlToken } = await running({ readyFile: `/proc/self/fd/${folder}/ready.json` });
+      const written = fs.readFileSync(`/proc/self/fd/${folder}/ready.json`, "utf8");
+      expect(written).toContain(controlToken);
+      fs.closeSync(folder);
+    },
+  );
+
   test("a ready file that cannot be written stops the start", async () => {
     const readyFile = path.join("/dev/null", "ready.json");
     await expect(startSandbox({ now: () => 0, readyFile })).rejects.toMatchObject({
