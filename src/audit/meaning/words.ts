@@ -67,7 +67,7 @@ const rows = {
   application: row(String.raw`
     (?:application|app|api|client)(?:'s)? (?:credentials?|secret|token|password)|credentials? (?:of|for) (?:the |this |your )?(?:application|app|client|api)
     (?:anwendungs|applikations)(?:zugangs|anmelde)daten|identifiants (?:de l'|d')(?:application|api)|credenciales de (?:la )?(?:aplicacion|api)
-    api ?(?:keys?|schlussel)|cle (?:d')?api|clave (?:de )?api|jwt|jws|(?:bearer|access|oauth|id|session) token|white ?list(?:ed)?|allow ?list(?:ed)?|signature|quotas?
+    api ?(?:keys?|schlussel)|cle (?:d')?api|clave (?:de )?api|jwt|jws|(?:bearer|access|oauth|id|session) token|white ?list(?:ed)?|allow ?list(?:ed)?|(?:request|token) signature|quotas?
     ip(?: address)?(?: \S+)? (?:is |was )?(?:not|denied|blocked|refused|rejected)|address (?:is |was )?(?:not|refused|denied|blocked)
     ip ?adresse (?:ist )?(?:nicht|gesperrt)|adresse ip (?:non|refusee)|direccion ip (?:no|rechazada)
     application (?:is |was )?(?:refused|unknown|not|or|disabled|suspended|inactive|blocked|expired)|(?:unknown|invalid|disabled|inactive) application`),
