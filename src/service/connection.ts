@@ -182,6 +182,8 @@ function openSocket(
     ...defined({ ca: ca && [...ca] }),
     minVersion: "TLSv1.2",
     allowH2: false,
+    // The certificate of a resumed session is not verified again, and a proxy on the same host may have the service's ticket keys.
+    maxCachedSessions: 0,
     // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     rejectUnauthorized: true,
     // The call that waits for it has a limit for the whole way.

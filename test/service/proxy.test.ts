@@ -70,6 +70,23 @@ describe("an https service through a proxy", () => {
     ).toEqual(answered);
   });
 
+  test("on one host with the service and its session tickets: the service's certificate is verified all the same", async () => {
+    const tickets = { ticketKeys: Buffer.alloc(48, 3) };
+    const [own, untrusted] = [
+      { ...authority.issue(), ...tickets },
+      { ...selfSigned(), ...tickets },
+    ];
+    const service = await httpServer(undefined, untrusted);
+    const proxy = await startProxy({ hosts: { localhost: service.port }, certificate: own });
+    const url = proxy.url.replace("127.0.0.1", "localhost");
+    const client = clientOf("https://localhost", { ...trusting, proxy: proxyAt(url) });
+    expect(await client.call(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: "certificate of localhost:443 is not trusted: self-signed certificate",
+    });
+    expect(service.requests).toEqual([]);
+  });
+
   test("a proxy that speaks TLS, with a certificate of its own", async () => {
     const service = await hidden();
     const proxy = await startProxy({
