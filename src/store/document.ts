@@ -60,19 +60,33 @@ export type Sealed = Partial<Record<VaultPlace["column"], Record<string, string>
 /** What is stored of a vault, parsed. @throws `state` for what a disk or another program made of it */
 export function parseStored(
   uuid: string,
-  { doc, sealed = "{}" }: { doc: string; sealed?: string },
+  { doc, sealed }: { doc: string; sealed?: string },
 ): { doc: Doc; sealed: Sealed } {
   let parsed: unknown[] = [];
   try {
-    parsed = [doc, sealed].map((text) => JSON.parse(text) as unknown);
+    parsed = [doc, sealed ?? "{}"].map((text) => JSON.parse(text) as unknown);
   } catch {
     // Told below.
   }
   const [read, values] = parsed as [Partial<Doc>?, Sealed?];
   const { vault, credentials, exchanges, refusals } = read ?? {};
-  const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
-  const isWhole = isObject(vault) && isList(credentials) && isList(exchanges);
-  if (isWhole && Array.isArray(refusals) && isObject(values))
+  const isList = <T>(value: T[] | undefined, isOne: (each: T) => boolean): boolean =>
+    Array.isArray(value) && value.every(isOne);
+  const isText = (value: unknown): boolean => typeof value === "string";
+  const areTexts = (value: unknown): boolean =>
+    isObject(value) && Object.values(value).every(isText);
+  const pairs = values?.["credentials.sealed"];
+  if (
+    isObject(vault) &&
+    isList(credentials, isObject) &&
+    isList(exchanges, isObject) &&
+    isList(refusals, Array.isArray) &&
+    isObject(values) &&
+    Object.values(values).every(areTexts) &&
+    // What is listed comes without its sealed values.
+    (sealed === undefined ||
+      isList(credentials, ({ kept, generation }) => !kept || isText(pairs?.[generation])))
+  )
     return { doc: read as Doc, sealed: values };
   const next = [noted(command`vault doctor`, "says how to restore a backup")];
   throw new VaultError("state", `the document of vault ${uuid} is damaged`, { next });
@@ -164,14 +178,15 @@ export function columnsOf(rows: VaultRows): VaultColumns {
 
 /** Replaces each sealed value of a row of `vaults` or `runs` by what `by` makes of it, at its place. */
 export function mapSealed<
-  Row extends Owner & { sealed?: string; exchange?: string; digest?: string | null },
+  Row extends Owner &
+    Partial<Record<"doc" | "sealed" | "exchange", string>> & { digest?: string | null },
 >(row: Row, by: (place: VaultPlace, value: string) => string): Row {
-  const { sealed, exchange = "", digest } = row;
+  const { doc, sealed, exchange = "", digest } = row;
   if (typeof digest === "string") {
     return { ...row, digest: by(placeOf(row, "exchanges.digest", exchange), digest) };
   }
-  if (sealed === undefined) return row;
-  const columns = JSON.parse(sealed) as Sealed;
+  if (doc === undefined || sealed === undefined) return row;
+  const columns = parseStored(row.uuid, { doc, sealed }).sealed;
   for (const [name, values] of Object.entries(columns)) {
     const column = name as VaultPlace["column"];
     for (const [of, value] of Object.entries(values))

@@ -17,6 +17,8 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
+import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
+import { moveState } from "../../src/store/whole/move.ts";
 import { imported, patient, service, uuid } from "../contract/store-fixture.ts";
 import { lockPath, runChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -100,6 +102,7 @@ describe("a state that cannot be used", () => {
     "[]",
     '{"vault":3,"credentials":[],"exchanges":[],"refusals":[]}',
     '{"vault":{},"credentials":[3],"exchanges":[],"refusals":[]}',
+    '{"vault":{},"credentials":[],"exchanges":[],"refusals":[3]}',
   ])("a vault whose document is %s is damaged, and the others are not", async (doc) => {
     await settled();
     state.sql(`UPDATE vaults SET doc = '${doc}'`);
@@ -119,6 +122,29 @@ describe("a state that cannot be used", () => {
       });
     const elsewhere = await another.lock(service, uuid.replace(/.$/, "f"), patient(state.clock));
     await elsewhere.release();
+  });
+
+  it.each([
+    "not JSON",
+    "null",
+    "{}",
+    '{"credentials.sealed":null}',
+    '{"credentials.sealed":{"1":3}}',
+    '{"credentials.sealed":{"1":"s1:"},"exchanges.token":{"x":3}}',
+  ])("a vault whose sealed values are %s is damaged for a whole state, too", async (sealed) => {
+    await settled();
+    state.sql(`UPDATE vaults SET sealed = '${sealed}'`);
+    const whole = new SqliteWhole(new SqliteState(state.options));
+    const message = `the document of vault ${uuid.toLowerCase()} is damaged`;
+    await expect(whole.inspect()).resolves.toMatchObject({ place: { damage: [message] } });
+    const rekey = whole.rekey(undefined, patient(state.clock));
+    await expect(rekey).rejects.toMatchObject({ code: "state", message });
+    const session = await state.another().lock(service, uuid, patient(state.clock));
+    await expect(session.read()).rejects.toMatchObject({ code: "state", message });
+    await session.release();
+    const to = new SqliteWhole(new SqliteState(temporaryState().options));
+    const move = moveState(whole, to, patient(state.clock));
+    await expect(move).rejects.toMatchObject({ code: "state", message });
   });
 
   it("a database of another program", async () => {
