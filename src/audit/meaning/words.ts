@@ -21,7 +21,8 @@ const ours =
 
 const nouns: Readonly<Record<string, string>> = {
   LOCKED: "(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)",
-  VAULT: "(?:vault|tresor|coffre|boveda)",
+  VAULT: "(?:vault|tresor|coffre|boveda|caja fuerte)",
+  UUID: "[\\da-f]{8}(?: [\\da-f]{4}){3} [\\da-f]{12}",
   THEIR: `(?:(?:${ours}) )*`,
   OWN: `(?<!(?<![\\w'])(?!(?:${ours}) )[\\w']+ )`,
   OTHERS:
@@ -31,7 +32,7 @@ const nouns: Readonly<Record<string, string>> = {
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
   /** The service as a whole, before "unavailable": it has looked at nothing. */
   ITSELF:
-    "(?:(?:^|[.:;,(] ?|\\d )(?:(?:the|vault|service|server|system|api|host|is|temporarily|currently) )*)",
+    "(?:(?:^|[-.:;,(] ?|\\d |(?:because|since|as) )(?:(?:the|this|our|vault|service|server|system|api|host|is|was|temporarily|currently) )*)",
   NOT: "(?:not|never|no|isn't|wasn't|without|nicht|nie|kein\\w*|ohne|pas|non|ne|nunca|sin)",
 };
 
@@ -53,7 +54,7 @@ const misleading = row(String.raw`
   (?:an?|any|each|every|eine?|une?|una) VAULT[^.;]*|(?:is|gets|becomes|wird|est) LOCKED (?:after|nach|apres) [^.,;:]*|(?<=^|[.;,:] ?)after \d+ [^.,;:]*
   (?:will|would|may|might|could|can|should|wird|werden|sera|serait|pourrait|puede|podria)(?: \w+){0,4} (?:lock|LOCKED)
   NOT(?: \w+){0,2} LOCKED|LOCKED ?[?:=] ?(?:no|false|nein|non|0)
-  (?:database|db|tables?|rows?|files?|records?|accounts?|users?|benutzer\w*|konto|compte|cuenta|usuario|utilisateur|application|app|anwendung|keys?|devices?|cards?|session|ip|address|adresse|queue|transaction|documents?)(?: (?!VAULT)[\w']+){0,4} LOCKED
+  (?:database|db|tables?|rows?|files?|records?|accounts?|users?|benutzer\w*|konto|compte|cuenta|usuario|utilisateur|application|app|anwendung|keys?|devices?|cards?|session|ip|address|adresse|queue|transaction|documents?|merchant|client|tenant|partner|customer|owner|orders?):?(?: (?!VAULT)(?:UUID|[\w']+:?)){0,4} LOCKED
   LOCKED by (?:another|other|a different|transaction|process|thread|session)
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the)(?: \w+){0,3} SECRET
@@ -80,11 +81,11 @@ const rows = {
     (?:too many|excessive|repeated|max(?:imum)?|limit of|number of|zu vielen?|trop de|demasiados|\d+) (?:\w+ ){0,4}(?:attempts?|tries|failures|(?:fehl)?versuche\w*|tentatives?|intentos?)
     attempts? (?:exceeded|limit)`),
   locked: row(String.raw`
-    ^LOCKED(?:$| ?[,;:(])|(?:^|it )(?:(?:is|was|already|now|currently) )+LOCKED|(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|encuentra|status:?|state:?|VAULT) LOCKED(?<=\b(?:VAULT|[\da-f]{12})\b.*)|lock(?:s|ed) the vault
-    LOCKED (?:out|vault)|\w+, LOCKED|tresor(?: \w+){0,6} gesperrt$`),
+    ^LOCKED(?:$| ?[,;:(])|(?:^|it |resource that is being accessed )(?:(?:is|was|has been|already|now|currently|ist|wurde|est|esta) )+LOCKED|(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|encuentra|status:?|state:?|VAULT) LOCKED(?<=\b(?:VAULT|[\da-f]{12})\b.*)|lock(?:s|ed) the vault
+    LOCKED (?:out|vault)|\w+, (?:now )?LOCKED|tresor(?: \w+){0,6} gesperrt$`),
   /** The vault does not exist, not any longer, or has no uses left. */
   gone: row(String.raw`
-    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT(?! (?:types?|kinds?|errors?|operations?|actions?|states?|metadata|keys?|versions?|credentials?|owner|items?)\b)|no VAULT (?:with|was found|found)|cannot find (?:the )?VAULT|VAULT (?:could not be found|missing|nicht vorhanden|inexistante?|wurde entfernt|n'existe plus)|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
+    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT(?! (?:types?|kinds?|errors?|operations?|actions?|states?|metadata|keys?|versions?|credentials?|owner|items?)\b)|(?:no VAULT (?:with|was found|found)|cannot find (?:the )?VAULT)(?!(?: [\w']+){0,5} SECRET)|VAULT missing(?! \w)|VAULT (?:could not be found|nicht vorhanden|inexistante?|wurde entfernt|n'existe plus)|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
     VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|purged|destroyed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
     VAULT (?:does|did) not exist|VAULT existiert nicht|VAULT n'existe pas|VAULT no existe
     no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|no more uses|max(?:imum)? (?:number of )?us(?:es|age) (?:was |is )?(?:reached|exceeded)|us(?:es?|age) (?:are |is |have been |limit )?(?:spent|exhausted|used up|reached|exceeded)(?! (?:for|of) (?:the )?(?:app\w*|api|account|token|user))|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
@@ -93,7 +94,7 @@ const rows = {
   /** Nothing in the request could be looked at. */
   malformed: row(String.raw`
     malformed|(?:not|cannot) be parsed|pars(?:e|ing) (?:error|failed)|(?:invalid|unexpected|bad) (?:json|syntax|request body|character)|unexpected token|syntax error
-    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format)|expected (?:an? )?(?:string|object|array)|by schema|NOT (?:specified|provided|supplied)
+    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format)|expected (?:an? )?(?:string|object|array)|by schema
     required (?:field|property|parameter)|unsupported media|(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)|larger than|method (?:must|not allowed)|no such endpoint|not implemented
     ungultige anfrage|requete (?:invalide|mal formee)|(?:solicitud|peticion) (?:no valida|mal formada)`),
   unavailable: row(String.raw`
@@ -108,7 +109,7 @@ const rows = {
     delai (?:d'attente )?depasse|erreur (?:interne|serveur)|base de (?:donnees|datos)|connexion (?:reinitialisee|interrompue|refusee)
     tiempo de espera|error interno|conexion (?:restablecida|rechazada|cerrada|perdida)`),
   device: row(String.raw`
-    ^device$|credentials \((?:vault )?device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not (?:recogni[sz]ed|registered|known|trusted|valid|accepted|allowed|the same)|unknown|different|differs|changed|invalid|wrong|refused|rejected|denied)
+    ^device$|credentials \((?:vault )?device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not (?:(?:recogni[sz]|register|trust|accept|allow|authori[sz]|permitt|enroll|match|link|pair|associat)(?:ed|ing)|known|valid|bound|correct|the (?:same|one))|unknown|different|differs|changed|invalid|wrong|refused|rejected|denied)
     (?:unknown|wrong|other|another|different|unrecogni[sz]ed|invalid|unregistered) device|device fingerprint
     (?:unbekanntes|falsches|anderes) gerat|gerat (?:ist )?(?:unbekannt|stimmt nicht|passt nicht|nicht (?:erkannt|bekannt|registriert))|appareil (?:inconnu|non reconnu|different|refuse)|dispositivo (?:no reconocido|desconocido|no coincide|distinto|rechazado)`),
   pin: row(String.raw`
