@@ -88,7 +88,8 @@ export function parseStored(
       isList(credentials, ({ kept, generation }) => !kept || isText(pairs?.[generation])))
   )
     return { doc: read as Doc, sealed: values };
-  const next = [noted(command`vault doctor`, "says how to restore a backup")];
+  const restoring = command`vault state restore FILE --state LOCATION`;
+  const next = [noted(restoring, "restores a backup into an empty place")];
   throw new VaultError("state", `the document of vault ${uuid} is damaged`, { next });
 }
 

@@ -172,7 +172,8 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { tls } = this.store.parts.database.address;
     try {
       const { key } = await this.store.ready();
-      const vaults = (await this.store.names()).length;
+      // Read whole: a damaged document is told.
+      const vaults = (await this.store.list()).length;
       const place = {
         type: "server",
         location: this.shown,

@@ -53,6 +53,17 @@ async function prepared(): Promise<{
   return { state, file, through: (port) => backupsOf(state.through(port)) };
 }
 
+it("a damaged document is told where the state is checked, with a way that leads to a whole one", async () => {
+  const { state } = await prepared();
+  await state.sql(`UPDATE schema.vaults SET doc = '{}' WHERE uuid = '${uuids[1]}'`);
+  const { problem } = await backupsOf(state.store).inspect();
+  expect(problem).toMatchObject({
+    code: "state",
+    message: `the document of vault ${uuids[1]} is damaged`,
+    facts: { next: [{ argv: ["vault", "state", "restore", "FILE", "--state", "LOCATION"] }] },
+  });
+});
+
 it.each<Cut>(["before", "after"])(
   "a connection that is cut %s the server has a request of a restore: each vault whole or not at all, and the rest the next time",
   async (cut) => {
