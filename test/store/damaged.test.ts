@@ -19,7 +19,7 @@ import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { moveState } from "../../src/store/whole/move.ts";
-import { imported, patient, service, uuid } from "../contract/store-fixture.ts";
+import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import { lockPath, runChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 
@@ -145,6 +145,23 @@ describe("a state that cannot be used", () => {
     const to = new SqliteWhole(new SqliteState(temporaryState().options));
     const move = moveState(whole, to, patient(state.clock));
     await expect(move).rejects.toMatchObject({ code: "state", message });
+  });
+
+  it("a full disk: what was durable stays, what failed did not happen", async () => {
+    await settled();
+    const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
+    const result = (await runChild("fill", state, 1, limited)) as {
+      durable: number;
+      error: { code: string; message: string };
+    };
+    expect(result.error).toMatchObject({ code: "state", exitCode: 14 });
+    expect(result.error.message).toContain(state.path);
+    expect(result.durable).toBeGreaterThan(2);
+    const session = await state.store.lock(service, uuid, patient(state.clock));
+    expect((await known(session)).generations.length).toBe(Math.min(result.durable + 1, 7));
+    expect((await known(session)).open?.id).toBe(`x${result.durable}`);
+    expect((await session.token(`x${result.durable}`)).length).toBeGreaterThan(0);
+    await session.release();
   });
 
   it("a database of another program", async () => {

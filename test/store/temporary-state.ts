@@ -14,7 +14,16 @@ import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { tempDir } from "../support/cleanup.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
-import { exchange, pair, patient, service, TestClock, uuid } from "../contract/store-fixture.ts";
+import {
+  exchange,
+  intent,
+  pair,
+  patient,
+  service,
+  started,
+  TestClock,
+  uuid,
+} from "../contract/store-fixture.ts";
 
 /** A state on disk. */
 export interface TemporaryState extends StoreFixture {
@@ -203,6 +212,25 @@ async function act([
         slots.push(lookedAt + untilSlot);
       }
       print(slots);
+    },
+    /** Starts exchanges until the state cannot be written; prints the last one that was reported durable. */
+    fill: async () => {
+      const session = await store.lock(service, uuid, patient(clock));
+      let durable = 0;
+      try {
+        for (;;) {
+          await session.recordIntent(
+            intent(`x${durable + 1}`, (await session.read())?.generations.at(-1)?.generation ?? 0),
+          );
+          await session.recordStarted(
+            `x${durable + 1}`,
+            started(`pair-${durable + 1}-${"x".repeat(2000)}`),
+          );
+          durable += 1;
+        }
+      } catch (error) {
+        print({ durable, error });
+      }
     },
   };
 
