@@ -75,6 +75,11 @@ by id below a key                  | {"took":1,"data":{"x1":<1>,"x2":<2>}}    | 
 pages of a list                    | [{"page":1,"items":[<1>]},{"page":2,"items":[<2>]}] | 1:1 2:2
 objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 1:1 2:2
 a list of objects in each          | [{~1:1,"l":[{"x":1}]},{~2:2,"l":[]}]       | 1:1 2:2
+a page with an action of its own   | {"time":"2026-11-20T13:00:00Z","action":"READ_VAULT","items":[<1>,<2>]} | 1:1 2:2
+a vault with its items             | {"time":"2026-11-20T11:00:00Z","action":"CREATE_VAULT","vault":"00000000-0000-4000-8000-000000000001","events":[{~1:1,"outcome":"OK"},{~2:2,"outcome":"OK"}]} | 1:1 2:2
+an earlier item in a text          | {"time":"2026-11-20T12:00:02Z","action":"READ_VAULT","target":"00000000-0000-4000-8000-000000000001","ref":"2","before":"<1>"} | 1:2
+one in a text, the vault in a path | {"time":"2026-11-20T12:00:02Z","action":"READ_VAULT","path":"/vault/generic/offline/00000000-0000-4000-8000-000000000001/get-start","ref":"2","before":"<1>"} | 1:2
+several values of a key            | {~1:1,"tags":[{"key":"outcome","value":"a"},{"key":"outcome","value":"b"}]}\n<2> | 1:1 2:2
 an item with its history           | {~1:1,"history":[{"time":"2026-01-01T00:00:00Z","action":"CREATE_VAULT"}]}\n<2> | 1:1 2:2
 values by keys                     | {"time":"2026-11-20T12:00:01Z","attributes":[{"key":"action","value":{"stringValue":"READ_VAULT"}},{"key":"vault","value":"00000000-0000-4000-8000-000000000001"},{"key":"ref","value":"1"}]} | 1:1
 an item in a text, its action beside it | {"time":"2026-11-20T12:00:01Z","eventName":"READ_VAULT","message":"<1>"} | 1:1

@@ -1,6 +1,6 @@
 import { parseTime } from "../columns/times.ts";
 import { isObject } from "../../protocol/json.ts";
-import { looksLikeAction, rankOf, uuidOf } from "../columns/looks.ts";
+import { looksLikeAction, rankOf, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import { anyUuid } from "./item.ts";
 
 /** Values of a record by column, without empty ones. A Map: a column like `__proto__` is safe. */
@@ -45,7 +45,8 @@ function byKey(list: unknown): object | undefined {
   const pairs = list.map((one: unknown) =>
     isObject(one) && "value" in one ? [one["key"], one["value"]] : [],
   );
-  const isKeyed = pairs.every(([key]) => typeof key === "string");
+  const keys = new Set(pairs.map(([key]) => key));
+  const isKeyed = keys.size === pairs.length && pairs.every(([key]) => typeof key === "string");
   return isKeyed ? (Object.fromEntries(pairs) as object) : undefined;
 }
 
@@ -91,7 +92,8 @@ export function parse(text: string, depth = 0, names?: readonly string[]): Parse
     if (!isObject(value)) return none("not an object");
     if (isByColumn(value)) return none("lists of values by column, not items");
     const looked = itemIn(flatten(value), depth);
-    const item = looked.likeness === alike ? value : {};
+    const isItem = looked.likeness === alike && vaultIn(looked.fields) !== null;
+    const item = isItem ? value : {};
     return { value, ...looked, inner: depth === 0 ? innerOf(value, item) : unlike };
   } catch (error) {
     return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
@@ -164,8 +166,23 @@ function likenessOf(fields: Fields): number {
   return !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike;
 }
 
-const namesVault = ({ fields }: Pick<Looked, "fields">): boolean =>
-  [...fields].some(([name, value]) => rankOf("vault", name) < Infinity && uuidOf(value) !== null);
+/** Returns the uuid of the vault that a column names, or a request path. */
+function vaultIn(fields: Fields): string | null {
+  for (const [name, value] of fields) {
+    const isNamed = rankOf("vault", name) < Infinity || rankOf("target", name) < Infinity;
+    const inPath = value.includes("{") ? null : uuidInEndpoint(value);
+    const uuid = (isNamed ? uuidOf(value) : null) ?? inPath;
+    if (uuid !== null) return uuid;
+  }
+  return null;
+}
+
+/** Whether an item in a text names a vault that is nowhere beside the text. */
+function tellsVault({ fields }: Looked, beside: Fields): boolean {
+  const uuid = vaultIn(fields);
+  const others = [...beside.values()].map((value) => uuidOf(value));
+  return uuid !== null && vaultIn(beside) === null && !others.includes(uuid);
+}
 
 /** Finds a record's item: in its columns or, if more like one, a text; the rest is the log's. */
 export function itemIn(fields: Fields, depth = 0): Looked {
@@ -180,7 +197,7 @@ export function itemIn(fields: Fields, depth = 0): Looked {
     if (at < 0) continue;
     const inner = parse(text.slice(at).trimEnd(), depth + 1);
     const isEqual = inner.likeness === alike && best.likeness === alike;
-    if (inner.likeness > best.likeness || (isEqual && namesVault(inner) && !namesVault(best)))
+    if (inner.likeness > best.likeness || (isEqual && tellsVault(inner, best.fields)))
       best = { fields: inner.fields, likeness: inner.likeness, isText: true };
   }
   return best;
@@ -241,7 +258,7 @@ function innerOf(value: object, item: object, depth = 0): number {
       const isText = isMany && typeof member === "string";
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
-      if (hasNamesOf(member, item)) return unlike;
+      if (hasNamesOf(member, item, 0.8)) return unlike;
       const own = isMany && isObject(member) ? itemIn(flatten(member)).likeness : unlike;
       return own === unlike ? innerOf(member, item, depth + 1) : own;
     }),
@@ -256,11 +273,11 @@ export function isById(value: object): boolean {
   return isObject(second) ? hasNamesOf(first, second) : /\d/.test(key);
 }
 
-/** Whether an object has half of its names from another. */
-function hasNamesOf(object: object, other: object): boolean {
+/** Whether an object has a share of its names, half of them if no other is given, from another. */
+function hasNamesOf(object: object, other: object, part = 0.5): boolean {
   const names = Object.keys(object);
   const shared = names.filter((name) => Object.hasOwn(other, name));
-  return shared.length * 2 >= names.length && shared.length > 0;
+  return shared.length >= names.length * part && shared.length > 0;
 }
 
 /** Whether an object holds items, and is none. `isAmongItems`: those before it were. */
