@@ -128,6 +128,12 @@ test("an unreadable line, no outcomes, and those of a column without a known nam
   // What is good for all calls, also for those whose text tells a failed attempt, is something else.
   const good = log("C0 F1 F2 F3").map((one) => one.replace(/"outcome":"\w+"/, '"statusCode":200'));
   expect(short(await reportOfOne(good))).toBe("locked likely 0 3 failed-attempts@3");
+  // A note beside one of many accepted calls makes nothing else of it.
+  const pairs = Array.from({ length: 150 }, (_, n) => `S${2 * n + 1} A${2 * n + 2}`);
+  const noted = log(`C0 ${pairs.join(" ")}`).map((one, n) =>
+    n === 5 ? one.replace('"outcome"', '"description":"after bad credentials","outcome"') : one,
+  );
+  expect(short(await reportOfOne(noted))).toBe("ok certain 0 0");
 });
 
 test("what tells failures in one export tells nothing of another without outcomes and reasons", async () => {

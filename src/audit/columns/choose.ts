@@ -381,7 +381,11 @@ class Search {
       /^(?:credentials|device|pin)$/.test(reasonOf(undefined, [text]) ?? "");
     // A status 200 of all calls, also of those whose text tells a failed attempt, is another one.
     const isOfAll = (one: Profile): boolean =>
-      reasons.some((reason) => reason.name !== one.name && countOf(reason, ofSecrets) > 0) &&
+      reasons.some(
+        (reason) =>
+          // A note beside one of hundreds of accepted calls is no sign of it.
+          reason.name !== one.name && countOf(reason, ofSecrets) * 200 >= one.texts.length,
+      ) &&
       [...one.counts.keys()].every((text) => outcomeOf(text, looks.isInverted(one)) === "good");
     const named = [...new Set([...words, ...codes])].filter(
       (one) => !errors.includes(one) && !isOfAll(one),
