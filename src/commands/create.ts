@@ -1,6 +1,7 @@
 import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import type { MakeView } from "../cli/output.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
-import { vaultTable } from "../cli/vault-view.ts";
+import { loadView } from "../handover/handover.ts";
 import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
 import type { App } from "../app.ts";
 import { defined } from "../defined.ts";
@@ -83,6 +84,7 @@ export const create = command(descriptor, async (app, options) => {
     );
   if (label !== null) await checkLabel(app.state, label);
   const request = { vault, device, metadata, label: label ?? undefined };
+  await loadView(io);
   const { success, credentials, generation } = await createLocked(app, kind, options, request);
   const { uuid, usesRemaining, autoLockDate } = success;
   const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
@@ -91,7 +93,9 @@ export const create = command(descriptor, async (app, options) => {
   const document: Document<"create"> = { uuid, label, vault: answered, kind, created };
   const dates = { expiryDate: success.expiryDate, autoLockDate };
   const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
-  await io.output.printDone(document, (view) => vaultTable(shown, view), {
+  const table: MakeView = async (view) =>
+    (await import("../cli/vault-view.ts")).vaultTable(shown, view);
+  await io.output.printDone(document, table, {
     what: `vault ${uuid} was created, and its credentials are stored`,
     uuid,
     next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
-import { hasField, isContents, type Output } from "../cli/output.ts";
+import { hasField, isContents, viewOn, type Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
@@ -62,8 +62,12 @@ export async function createHandover(
   const { saveCmd, withCredentials } = options;
   const { outDir, exec, program } = options;
   const isPassed = (options.out ?? outDir ?? exec ?? program) !== undefined;
-  // Before the start: a delivery must not fail for want of it.
-  const passing = isPassed || saveCmd !== undefined ? await import("./pass-on.ts") : undefined;
+  // Before the start: no delivery, and no receipt, must fail because the program was replaced since.
+  const [passing] = await Promise.all([
+    isPassed || saveCmd !== undefined ? import("./pass-on.ts") : undefined,
+    program === undefined ? undefined : import("../terminal/foreground.ts"),
+    isPassed || outputs.print !== undefined ? undefined : loadView(basics.io),
+  ]);
   const pass = async (document: GetDocument): Promise<void> =>
     await passing?.passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
@@ -131,6 +135,12 @@ async function deliverContents(
   if (!isWhole && !noAck) throw masked(delivery);
   await orHeld(outputs, async () => await printOne(io, delivery, document, reveal));
   return isWhole;
+}
+
+/** Loads what shows vaults to a person, if the output does that. */
+export async function loadView({ host, output }: Io): Promise<void> {
+  if (output.field !== undefined || output.format !== "table") return;
+  await Promise.all([import("../cli/vault-view.ts"), viewOn(host.stdout, host, false)]);
 }
 
 export async function tableOf(delivery: Delivery, view: View): Promise<string> {

@@ -6,7 +6,7 @@ import { refusalError } from "../exchange/refusals.ts";
 import { waysOn } from "../exchange/ways.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
+import { loadView, tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
@@ -47,6 +47,7 @@ export async function runMany(
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${count(todo.length, "vault")}`);
   prepareOut(app, options);
+  if (form === "rows") await loadView(app.io);
   const work = exchanging(app, options, run);
   await runAll(app, todo, { ...run, work, form, options }, known);
   return 0;

@@ -1,5 +1,6 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
+import type { View } from "../cli/vault-view.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import { checkOwner, type Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
@@ -128,11 +129,14 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
   const isHeld = exchange.state === "held";
   const next = [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`];
   if (newVault !== undefined) {
-    const { delivered, vaultTable } = await import("../cli/vault-view.ts");
-    // The start's response has the date of the update before.
-    const dates = { ...delivery.vault, lastModified: undefined };
-    const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
-    await io.output.printDone(updateDocument(delivery), (view) => vaultTable(shown, view), {
+    const table = async (view: View): Promise<string> => {
+      const { delivered, vaultTable } = await import("../cli/vault-view.ts");
+      // The start's response has the date of the update before.
+      const dates = { ...delivery.vault, lastModified: undefined };
+      const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
+      return vaultTable(shown, view);
+    };
+    await io.output.printDone(updateDocument(delivery), table, {
       what: `the update is ${exchange.state}`,
       uuid,
       exchange: summarize(exchange),
