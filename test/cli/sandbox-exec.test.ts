@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/main.ts";
@@ -208,8 +208,12 @@ describe("a sandbox that serves a user", () => {
     const home = tempDir("home");
     const file = join(home, "ready");
     const running = await started(home, "--ready-file", file, "--profile", "play");
+    for (const name of ["env-prod", "env-0123456789ab"]) mkdirSync(join(`${file}.d`, name));
     const { code, stdout } = await at(home)("sandbox", "env", "--ready-file", file, "--json");
     expect(code).toBe(0);
+    const left = readdirSync(`${file}.d`);
+    expect(left).toContain("env-prod");
+    expect(left).not.toContain("env-0123456789ab");
     const { env } = JSON.parse(stdout) as { env: Record<string, string> };
     for (const vault of [at(home, env), at(home, { VAULTSVC_PROFILE: "play" })])
       expect(await vault("status", "--field", "vaults.0.status")).toMatchObject({ code: 0 });

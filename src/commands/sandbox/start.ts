@@ -304,7 +304,8 @@ async function preparedFolder(
   const name = `env-${digest.slice(0, 12)}`;
   mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
   for (const other of readdirSync(all))
-    if (other.startsWith("env-") && other !== name)
+    // The folder may be the user's own, and so may all else in it.
+    if (/^env-[\da-f]{12}$/.test(other) && other !== name)
       rmSync(join(all, other), { recursive: true, force: true });
   await prepareFolder(app, ready, join(all, name));
   return join(all, name);
