@@ -24,17 +24,37 @@ function load(process) {
   const code = cache === null ? new Map() : readCode(cache);
   const loaded = new Map();
   const scripts = new Map();
+  let build;
+  /** The text of a chunk, if it is of the build that was started: another one has other names. */
+  const readChunk = (name) => {
+    let text = "";
+    try {
+      text = read(name);
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }
+    const ofBuild = text.slice(0, text.indexOf("\n") + 1);
+    build ??= ofBuild;
+    if (ofBuild !== "" && ofBuild === build) return text;
+    const what = text === "" ? "is missing" : "is of another build";
+    throw Object.assign(new Error(`${name} ${what}`), { code: "ERR_REPLACED" });
+  };
   const loadChunk = (name) => {
     const known = loaded.get(name);
     if (known !== undefined) return known.exports;
+    const filename = `${built}/${name}`;
+    const text = `(function (exports, require, module, __filename, __dirname) {${readChunk(name)}\n})`;
+    const script = new Script(text, { filename, cachedData: code.get(name) });
     const chunk = { exports: {} };
     loaded.set(name, chunk);
-    const filename = `${built}/${name}`;
-    const text = `(function (exports, require, module, __filename, __dirname) {${read(name)}\n})`;
-    const script = new Script(text, { filename, cachedData: code.get(name) });
     scripts.set(name, script);
     const within = (id) => (id.startsWith("./") ? loadChunk(id.slice(2)) : require(id));
-    script.runInThisContext().call(chunk.exports, chunk.exports, within, chunk, filename, built);
+    try {
+      script.runInThisContext().call(chunk.exports, chunk.exports, within, chunk, filename, built);
+    } catch (error) {
+      loaded.delete(name);
+      throw error;
+    }
     return chunk.exports;
   };
   return {

@@ -57,7 +57,8 @@ export function lazyImports(): Plugin {
 
 /**
  * Adds to a build what is in it: which packages and files of ours each chunk holds (chunks.json,
- * for the tests of start-up), the notices of these packages, and what tells it from other builds.
+ * for the tests of start-up), the notices of these packages, and what tells it from other builds,
+ * which is also the first line of each chunk.
  */
 export function inventory(): Plugin {
   return {
@@ -83,7 +84,9 @@ export function inventory(): Plugin {
       add("THIRD-PARTY-NOTICES.md", head + notices.join("\n"));
       const hash = createHash("sha256");
       for (const { fileName, code } of chunks) hash.update(`${fileName}\0${code}`);
-      add("build", hash.digest("hex").slice(0, 16));
+      const build = hash.digest("hex").slice(0, 16);
+      add("build", build);
+      for (const chunk of chunks) chunk.code = `//${build}\n${chunk.code}`;
     },
   };
 }

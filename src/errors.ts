@@ -232,6 +232,17 @@ export function asVaultError(error: unknown): VaultError {
       retry: "after-status",
       cause: error,
     });
+  // By the loader: what the command still needs is of another build.
+  if ((error as NodeJS.ErrnoException | undefined)?.code === "ERR_REPLACED")
+    return new VaultError(
+      "state",
+      `the program was replaced or removed while it ran (${message})`,
+      {
+        hint: "run it again",
+        retry: "after-status",
+        cause: error,
+      },
+    );
   return new VaultError("internal", `unexpected failure: ${message}`, {
     hint: "this is a bug; run it again with --debug and report what it prints",
     cause: error,

@@ -51,14 +51,14 @@ async function report(
   if (error.code === "internal" && (argv.includes("--debug") || host.env["VAULTSVC_DEBUG"]))
     await host.stderr.write(`${String((error.cause as Error).stack)}\n`);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
-  else
-    await host.stderr.write(
-      (await import("./terminal/narrator.ts")).errorLines(error, {
-        self: host.actor,
-        now: host.now(),
-      }),
-      error.facts.next,
+  else {
+    // What cannot be loaded must not end the process, which would be with 0.
+    const lines = await import("./terminal/narrator.ts").then(
+      ({ errorLines }) => errorLines(error, { self: host.actor, now: host.now() }),
+      () => `vault: ${error.message}\n`,
     );
+    await host.stderr.write(lines, error.facts.next);
+  }
   return error.exitCode;
 }
 

@@ -1,24 +1,44 @@
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { tempDir } from "../support/cleanup.ts";
 import { offlineNote, openLab, warmLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { vaultBin, type RunResult } from "../support/run-vault.ts";
+import { runVault, vaultBin, type RunResult } from "../support/run-vault.ts";
 
-/** Runs a command of an installation of its own, which is removed once a request of it has arrived. */
-async function runRemoved(lab: Lab, machine: Machine, ...args: string[]): Promise<RunResult> {
+/** An installation of its own. */
+function installation(): { bin: string; dist: string } {
   const folder = tempDir("installed");
   for (const name of ["bin", "dist", "package.json"])
     cpSync(join(vaultBin, "..", "..", name), join(folder, name), { recursive: true });
+  return { bin: join(folder, "bin", "vault.js"), dist: join(folder, "dist") };
+}
+
+const remove = (dist: string): void => rmSync(dist, { recursive: true });
+
+/** Puts another build in the place of one. */
+function upgrade(dist: string): void {
+  for (const name of readdirSync(dist).filter((file) => file.endsWith(".cjs"))) {
+    const text = readFileSync(join(dist, name), "utf8");
+    writeFileSync(join(dist, name), text.replace(/^\/\/[^\n]*/, "//0000000000000000"));
+  }
+}
+
+/** Runs a command of an installation to which something `happens` once a request has arrived. */
+async function runWhile(
+  happens: (dist: string) => void,
+  lab: Lab,
+  machine: Machine,
+  ...args: string[]
+): Promise<RunResult> {
+  const { bin, dist } = installation();
   const before = lab.service.sandbox.requests().length;
   lab.faults("any:delay=500ms*2");
-  const bin = join(folder, "bin", "vault.js");
   const { child, exit } = machine.start({ bin, cwd: machine.home }, ...args);
   while (lab.service.sandbox.requests().length === before && child.exitCode === null)
     await setTimeout(10);
-  rmSync(join(folder, "dist"), { recursive: true });
+  happens(dist);
   return await exit;
 }
 
@@ -33,7 +53,7 @@ test.each([
   const { lab, machine, uuid } = await warmLab();
   machine.file("note", "another note");
   const args = line.map((word) => (word === "VAULT" ? uuid : word));
-  expect(await runRemoved(lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
+  expect(await runWhile(remove, lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("rows of many vaults are printed where the program is removed once a start has arrived", async () => {
@@ -43,5 +63,26 @@ test("rows of many vaults are printed where the program is removed once a start 
   for (const { uuid, credentials, kind } of vaults)
     await machine.ok("get", uuid, ...machine.given(credentials, kind), "--json");
   const args = ["get", ...vaults.map(({ uuid }) => uuid), "--reveal", "--color"];
-  expect(await runRemoved(lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
+  expect(await runWhile(remove, lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
+});
+
+test.each([
+  ["is missing", remove],
+  ["is of another build", upgrade],
+])("what %s when it is needed is not run, and no bug", async (why, happens) => {
+  const { lab, machine, uuid } = await warmLab();
+  const { code, stdout, stderr } = await runWhile(happens, lab, machine, "info", uuid);
+  expect({ code, stdout }).toEqual({ code: 14, stdout: "" });
+  expect(stderr).toMatch(
+    new RegExp(`^vault: the program was replaced or removed while it ran \\([^ ]+ ${why}\\)\n`),
+  );
+});
+
+test("a command never ends with 0 because its error cannot be shown", async () => {
+  const { bin, dist } = installation();
+  rmSync(join(dist, "app.cjs"));
+  expect(await runVault(["status"], { bin })).toMatchObject({
+    code: 14,
+    stderr: expect.stringContaining("(app.cjs is missing)") as string,
+  });
 });
