@@ -212,7 +212,9 @@ describe.concurrent("vault create", () => {
     expect(others(lab)).toHaveLength(2);
   });
 
-  it("what cannot be stored after all is printed: exit 14, and nothing is lost", async () => {
+  it("what cannot be stored after all is printed: exit 14, and nothing is lost", async ({
+    expect,
+  }) => {
     const { lab, machine } = await warmLab();
     lab.faults("create:delay=1500ms");
     const running = machine.start({}, ...createArgs(machine, "generic/offline"));
@@ -300,7 +302,7 @@ describe.concurrent("vault info", () => {
     expect(errorOf(failed).retry).toBe("safe");
   });
 
-  it("does not wait for another process that holds the vault", async () => {
+  it("does not wait for another process that holds the vault", async ({ expect }) => {
     const { lab, machine, uuid } = await warmLab();
     lab.faults("get-start:hang");
     const slow = machine.start({}, "get", uuid, "--json");

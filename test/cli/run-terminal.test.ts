@@ -97,7 +97,9 @@ describe.concurrent("vault run on a terminal", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it("the hangup of a terminal whose session vault leads reaches the program", async () => {
+  it("the hangup of a terminal whose session vault leads reaches the program", async ({
+    expect,
+  }) => {
     const { lab, machine, uuid, line } = await prepare(
       `trap 'echo hup >>came' HUP; echo "wai""ting"; until test -e came; do sleep 0.05; done; sleep 0.3`,
     );

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { killHook } from "../support/crash.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Lab } from "../support/lab.ts";
@@ -46,7 +46,7 @@ async function openVolume(name = "volume"): Promise<Volume> {
 const requests = ({ lab }: Volume): number =>
   lab.service.sandbox.requests().filter(({ uuid }) => uuid === lab.vault.uuid).length;
 const arrived = async (volume: Volume, count: number): Promise<void> =>
-  await expect.poll(() => requests(volume), { timeout: 20_000, interval: 10 }).toBe(count);
+  await vi.waitFor(() => expect(requests(volume)).toBe(count), { timeout: 20_000, interval: 10 });
 
 /** The file, and nothing but it, holds what the service accepts, and a container goes on from it. */
 async function expectLive(volume: Volume): Promise<void> {
@@ -94,7 +94,8 @@ describe.concurrent(
         expect(renames).toHaveLength(2);
         const at = renames[time - 1];
         const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
-        await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
+        const isStopped = (): void => expect(stateOf(first.pid)).toBe("T");
+        await vi.waitFor(isStopped, { timeout: 20_000, interval: 10 });
         const before = requests(volume);
         const busy = await volume.run("--max-wait", "200ms");
         expectError(busy, "busy", /another run is using .*shared\.json.*nothing was sent/);

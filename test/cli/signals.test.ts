@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { constants, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import {
@@ -17,18 +17,9 @@ import type { RunningVault } from "../support/run-vault.ts";
 
 /** Resolves when the service has received so many requests. */
 async function arrived({ service }: Lab, count: number): Promise<void> {
-  await expect
-    .poll(() => service.sandbox.requests().length, { interval: 5, timeout: 20_000 })
-    .toBeGreaterThanOrEqual(count);
-}
-
-/** Null where the system refuses. */
-function attempt<T>(work: () => T): T | null {
-  try {
-    return work();
-  } catch {
-    return null;
-  }
+  const received = (): void =>
+    expect(service.sandbox.requests().length).toBeGreaterThanOrEqual(count);
+  await vi.waitFor(received, { interval: 5, timeout: 20_000 });
 }
 
 interface Case {
@@ -202,7 +193,7 @@ describe.concurrent("a signal", () => {
       const run = machine.start({}, "update", uuid, "--content", `@${pipe}`, "--json");
       const open = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
       // Refused until somebody reads it.
-      await expect.poll(() => attempt(open), { timeout: 20_000 }).not.toBeNull();
+      await vi.waitFor(open, { interval: 5, timeout: 20_000 });
       run.kill("SIGTERM");
       expectError(await run.exit, "interrupted", /^interrupted by SIGTERM$/, 143);
     },

@@ -71,7 +71,9 @@ describe.concurrent("state rekey", () => {
     expect(text).toContain("next: vault state backup FILE");
   });
 
-  it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
+  it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async ({
+    expect,
+  }) => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     const before = keyFileOf(machine);
     lab.faults("get-start:delay=20s");

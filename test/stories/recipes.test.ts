@@ -195,7 +195,7 @@ describe.skipIf(!hasSqlite)("the recipe of an application with its own database"
   test(
     "of two runs from one row only one saves, whatever their clocks say",
     { timeout: 60_000 },
-    async () => {
+    async ({ expect }) => {
       const scene = await prepare();
       expect(await run(first, scene)).toMatchObject({ code: 0 });
       const before = requests(scene);
