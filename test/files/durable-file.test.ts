@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { removeLeftovers, replaceFile } from "../../src/files/durable-file.ts";
+import { createFile, removeLeftovers, replaceFile } from "../../src/files/durable-file.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 it("of two writers at once each replaces the file as a whole, and nothing is left beside it", () => {
@@ -55,4 +55,15 @@ it("what could not take the place of a file is removed", () => {
   })();
   expect(() => replaceFile(path, content)).toThrow(expect.objectContaining({ code: "EISDIR" }));
   expect(readdirSync(folder)).toEqual(["pair.json"]);
+});
+
+it("of two that create a file at once one wins, and the other one's draft is gone", () => {
+  const folder = tempDir("writers");
+  const path = join(folder, "vault.db");
+  createFile(path, (draft) => {
+    createFile(path, (other) => writeFileSync(other, "first"));
+    writeFileSync(draft, "second");
+  });
+  expect(readFileSync(path, "utf8")).toBe("first");
+  expect(readdirSync(folder)).toEqual(["vault.db"]);
 });

@@ -4,6 +4,7 @@ import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
@@ -189,6 +190,19 @@ describe("a state that is restored while others have it open", () => {
     await restore();
     expect(rows()).toEqual(once);
     expect(events()).toEqual(["merged", "restored", "restored"]);
+  });
+
+  it("what was superseded long ago is so in what comes back, and is not imported", async () => {
+    const long = fingerprint(uuid, pair("long ago"));
+    state.sql(`INSERT INTO spent VALUES ('${service}', '${uuid.toLowerCase()}', '${long}')`);
+    await whole.backup(file);
+    rmSync(state.directory, { recursive: true });
+    whole = wholeOf();
+    await restore();
+    const session = await state.another().lock(service, uuid, patient(state.clock));
+    const given = { credentials: pair("long ago"), kind: "generic/offline" } as const;
+    await expect(session.recordPair(given)).rejects.toMatchObject({ code: "no-credentials" });
+    await session.release();
   });
 
   it("what a run has done is not known any more: it begins anew", async () => {
