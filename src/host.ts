@@ -9,7 +9,7 @@ import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts"
 import { orAborted, pause, watchInterrupts, type Interrupts } from "./terminal/signals.ts";
 import type { InputStream, TerminalFacts } from "./terminal/streams.ts";
 import { chunksOf, DataStream, MessageStream, openWriteAll } from "./terminal/streams.ts";
-import { readAll, readPipe } from "./terminal/streams.ts";
+import { openPipe, readAll } from "./terminal/streams.ts";
 import { command, noted } from "./way.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
@@ -176,8 +176,8 @@ export function createHost(
     async readFile(path) {
       const file = absolute(path);
       const { interrupted } = interrupts();
-      const isPipe = statSync(file, { throwIfNoEntry: false })?.isFIFO() === true;
-      if (isPipe && process.platform === "linux") return await readPipe(file, interrupted);
+      const pipe = openPipe(file);
+      if (pipe !== null) return await readAll(pipe, Infinity, interrupted);
       return await orAborted(promisify(readFile)(file), interrupted);
     },
     uncaught: uncaught.promise,

@@ -1,5 +1,6 @@
-import { constants, fstatSync, openSync, writeFile, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, statSync, writeFile, writeSync } from "node:fs";
 import { Socket } from "node:net";
+import { platform } from "node:os";
 import { addAbortSignal, type Readable } from "node:stream";
 import { promisify } from "node:util";
 import { orAborted, pause } from "./signals.ts";
@@ -164,10 +165,15 @@ export async function readAll(
   return Buffer.concat(chunks);
 }
 
-/** Reads a pipe to its end, as `chunksOf`. Waiting for its writer to open it would block a thread, and with it the exit. */
-export async function readPipe(path: string, signal: AbortSignal): Promise<Uint8Array> {
+/**
+ * A named pipe, opened without waiting for its writer, which would block a thread, and with it the exit; null for another file.
+ * Only Linux tells one that nobody has opened to write from one that was closed.
+ */
+export function openPipe(path: string): Readable | null {
+  if (platform() !== "linux" || statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true)
+    return null;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return await readAll(new Socket({ fd, writable: false }), Infinity, signal);
+  return new Socket({ fd, writable: false });
 }
 
 /** Yields the chunks of a stream. Destroys it when aborted: a pending read would keep the process alive. */

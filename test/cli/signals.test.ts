@@ -184,20 +184,21 @@ describe.concurrent("a signal", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it.skipIf(process.platform !== "linux")(
-    "while a pipe is read to which nobody writes: 143 at once",
-    async () => {
-      const { machine, uuid } = await prepare();
-      const pipe = join(machine.home, "pipe");
-      execFileSync("mkfifo", [pipe]);
-      const run = machine.start({}, "update", uuid, "--content", `@${pipe}`, "--json");
-      const open = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-      // Refused until somebody reads it.
-      await vi.waitFor(open, { interval: 5, timeout: 20_000 });
-      run.kill("SIGTERM");
-      expectError(await run.exit, "interrupted", /^interrupted by SIGTERM$/, 143);
-    },
-  );
+  it.skipIf(process.platform !== "linux").each([
+    ["update UUID --content @PIPE", /^interrupted by SIGTERM$/],
+    ["audit-replay PIPE", /^interrupted: the replay is incomplete/],
+  ])("while a pipe is read to which nobody writes (%s): 143 at once", async (line, message) => {
+    const { machine, uuid } = await prepare();
+    const pipe = join(machine.home, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const args = line.replace("UUID", uuid).replace("PIPE", pipe).split(" ");
+    const run = machine.start({}, ...args, "--json");
+    const open = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    // Refused until somebody reads it.
+    await vi.waitFor(open, { interval: 5, timeout: 20_000 });
+    run.kill("SIGTERM");
+    expectError(await run.exit, "interrupted", message, 143);
+  });
 
   it("while --save-cmd runs: 143, nothing acknowledged", async () => {
     const { lab, machine, uuid, get } = await prepare();

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import { VaultError } from "../../errors.ts";
+import { openPipe } from "../../terminal/streams.ts";
 import { command, noted, type Way } from "../../way.ts";
 
 /** Number of bytes by which the format is recognized. */
@@ -62,7 +63,10 @@ export class Input {
     const { name, path = name, stream } = this.#spec;
     const isFile = stream === undefined && this.#attempt(() => statSync(path)).isFile();
     if (isFile) this.#file = this.#attempt(() => openSync(path, "r"));
-    else await this.#keep(stream ?? createReadStream(path));
+    else {
+      const pieces = stream ?? this.#attempt(() => openPipe(path)) ?? createReadStream(path);
+      await this.#keep(pieces);
+    }
     for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++) {
       const onProblem = (problem: string) => void (this.problem ??= problem);
       await this.#keep(gunzip((offset, size) => this.#at(offset, size), onProblem));
