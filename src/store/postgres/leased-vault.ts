@@ -9,7 +9,8 @@ import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import { labelTaken, lockLost, type ExchangeRow, type VaultRows } from "../steps/rows.ts";
+import { labelTaken, lockLost, unknownVault } from "../steps/rows.ts";
+import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 
 import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
 import { twice, type Database, type Row } from "./database.ts";
@@ -103,8 +104,16 @@ export class LeasedVault extends StoredVaultSession {
         );
         if (taken !== undefined) {
           const at = new Date(parts.now()).toISOString();
-          const vault = storedVault({ service, uuid, at }, read, parts.breakers);
-          return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault, facts };
+          const place = { service, uuid, at };
+          const holdingAs = (vault: VaultRows) => new LeasedVault(parts, vault, epoch, sent);
+          try {
+            const vault = storedVault(place, read, parts.breakers);
+            return { session: holdingAs(vault), rows: vault, facts };
+          } catch (error) {
+            // Nobody waits for a vault whose document is damaged.
+            await holdingAs(unknownVault(place)).release();
+            throw error;
+          }
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
         aboutIn(facts, database.address);

@@ -62,6 +62,9 @@ it("a damaged document is told where the state is checked, with a way that leads
     message: `the document of vault ${uuids[1]} is damaged`,
     facts: { next: [{ argv: ["vault", "state", "restore", "FILE", "--state", "LOCATION"] }] },
   });
+  const using = state.store.lock(service, uuids[1], patient(state.clock));
+  await expect(using).rejects.toMatchObject({ code: "state" });
+  expect(await state.store.locks()).toEqual([]);
 });
 
 it.each<Cut>(["before", "after"])(
