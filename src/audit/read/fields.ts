@@ -92,9 +92,10 @@ export function parse(text: string, depth = 0, names?: readonly string[]): Parse
     if (!isObject(value)) return none("not an object");
     if (isByColumn(value)) return none("lists of values by column, not items");
     const looked = itemIn(flatten(value), depth);
+    const isFlat = Object.values(value).every((one) => one === null || typeof one !== "object");
+    if (isFlat || depth > 0) return { value, ...looked, inner: unlike };
     const isItem = looked.likeness === alike && vaultIn(looked.fields) !== null;
-    const item = isItem ? value : {};
-    return { value, ...looked, inner: depth === 0 ? innerOf(value, item) : unlike };
+    return { value, ...looked, inner: innerOf(value, isItem ? value : {}) };
   } catch (error) {
     return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
   }
