@@ -207,7 +207,9 @@ describe("a sandbox that serves a user", () => {
   test("a ready file may have any name: states and profiles lie beside it", async () => {
     const home = tempDir("home");
     const file = join(home, "ready");
+    mkdirSync(join(`${file}.d`, "profile-play", "mine"), { recursive: true });
     const running = await started(home, "--ready-file", file, "--profile", "play");
+    expect(readdirSync(join(`${file}.d`, "profile-play"))).toContain("mine");
     for (const name of ["env-prod", "env-0123456789ab"]) mkdirSync(join(`${file}.d`, name));
     const { code, stdout } = await at(home)("sandbox", "env", "--ready-file", file, "--json");
     expect(code).toBe(0);

@@ -164,11 +164,12 @@ function ownProfile(
 
 /** Makes the profile, and its state anew: a new sandbox has another address and other credentials. */
 async function makeProfile(app: App, folder: string, running: RunningSandbox): Promise<void> {
-  rmSync(folder, { recursive: true, force: true });
+  const state = join(folder, "state");
+  // The folder may be the user's own, and so may all else in it.
+  rmSync(state, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { name, settings: former } = app.settings.profileInUse;
   const { baseUrl, application, apiPrefix } = running;
-  const state = join(folder, "state");
   const settings = { ...former, baseUrl, apiPrefix, appUuid: application.uuid, state };
   const opened = await app.state.openAlone({ name, exists: true, settings });
   await importVaults(app, opened, running);
