@@ -32,7 +32,7 @@ export class Overlap {
   readonly #precisions: number[] = [];
   #beginsAnew = false;
   #coarsest = 1;
-  /** By vault; and by the hash of an id, or else of the content. */
+  /** By vault; and by vault and the hash of an id, or else of the content. */
   readonly #groups = new Map<Vault, Group[]>();
   readonly #hashed = new Map<number, Known[]>();
   /** The time that the items in both have, at the coarsest precision. */
@@ -67,7 +67,7 @@ export class Overlap {
     if (!this.#groups.has(vault)) this.#remember(vault, rings.newest(vault));
     const { event, time, idHash, input } = entry;
     const hasId = isId(idHash);
-    const hashed = this.#hashed.get(idHash) ?? [];
+    const hashed = this.#hashed.get(keyOf(vault, entry)) ?? [];
     const isSameCall = (known: Known): boolean =>
       known.vault === vault && callOf(known.entry.event) === callOf(event);
     const isSame = (known: Known): boolean =>
@@ -94,8 +94,9 @@ export class Overlap {
 
   #remember(vault: Vault, entry: Entry): void {
     const known = { entry, vault };
-    const hashed = this.#hashed.get(entry.idHash);
-    if (hashed === undefined) this.#hashed.set(entry.idHash, [known]);
+    const key = keyOf(vault, entry);
+    const hashed = this.#hashed.get(key);
+    if (hashed === undefined) this.#hashed.set(key, [known]);
     else hashed.push(known);
     this.#place(known, [entry.input]);
   }
@@ -145,6 +146,10 @@ function atTime({ items }: Group, time: number, precision: number): Known | unde
   for (const known of items) if (Math.floor(known.entry.time / precision) === at) return known;
   return undefined;
 }
+
+/** Differs by vault: many may share an id, whose items would all be looked through. */
+const keyOf = ({ number }: Vault, { idHash }: Entry): number =>
+  idHash ^ Math.imul(number, 0x9e3779b1);
 
 /** Hashes of ids are odd, those of content even. */
 const isId = (idHash: number): boolean => idHash % 2 !== 0;
