@@ -32,6 +32,8 @@ interface Choice<T> {
 export interface Prompts {
   /** False without a terminal, a person or permission to ask. */
   readonly isPossible: boolean;
+  /** Loads what asks: for a question that comes when other files may lie in its place. */
+  load(): Promise<void>;
   text(question: Question): Promise<string>;
   secret(question: Pick<Question, "message" | "rule">): Promise<string>;
   choose<T>(message: string, choices: readonly Choice<T>[]): Promise<T>;
@@ -59,6 +61,7 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     get isPossible() {
       return isPossible();
     },
+    load: async () => void (await inquirer()),
     text,
     secret: async (question) => await text({ ...question, shown: hidden }),
     choose: async (message, choices) => {

@@ -57,6 +57,7 @@ export async function createHandover(
   basics: Basics,
   outputs: Outputs,
   start: Start,
+  mayBeLimited: () => Promise<boolean>,
 ): Promise<Handover> {
   const { out, options } = outputs;
   const { saveCmd, withCredentials } = options;
@@ -67,6 +68,9 @@ export async function createHandover(
     isPassed || saveCmd !== undefined ? import("./pass-on.ts") : undefined,
     program === undefined ? undefined : import("../terminal/foreground.ts"),
     isPassed || outputs.print !== undefined ? undefined : loadView(basics.io),
+    !isPassed && mayAsk(basics.io, start) && (await mayBeLimited())
+      ? basics.io.ask.load()
+      : undefined,
   ]);
   const pass = async (document: GetDocument): Promise<void> =>
     await passing?.passContents(basics, outputs, document);
@@ -136,6 +140,10 @@ async function deliverContents(
   await orHeld(outputs, async () => await printOne(io, delivery, document, reveal));
   return isWhole;
 }
+
+/** Whether a person is asked before the contents of a limited vault are shown. */
+const mayAsk = ({ ask, output }: Io, { operation }: Start): boolean =>
+  operation === "get" && ask.isPossible && output.field === undefined && !showsContents(output);
 
 /** Loads what shows vaults to a person, if the output does that. */
 export async function loadView({ host, output }: Io): Promise<void> {

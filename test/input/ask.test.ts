@@ -26,6 +26,7 @@ function person(...answers: string[]) {
   };
   const ask: Prompts = {
     isPossible: true,
+    load: async () => await Promise.resolve(),
     text,
     secret: text,
     choose: async (_, choices) => {
