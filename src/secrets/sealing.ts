@@ -114,7 +114,7 @@ export function cannotBeOpened(place: SealedPlace, why: string): VaultError {
     const message = `the config key ${key} of profile ${profile} cannot be decrypted: ${why}`;
     const setting = command`vault config set ${key} @FILE --profile ${profile}`;
     return new VaultError("state", message, {
-      hint: "put the key file back from its backup, or set the secret again; the state is not affected",
+      hint: "set the secret again; or, if its key is missing, put the key file back from its backup; the state is not affected",
       next: [{ ...setting, note: "sets it again" }],
     });
   }

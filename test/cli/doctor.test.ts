@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -307,6 +308,10 @@ describe.concurrent("vault doctor: key and state", () => {
       ["--offline"],
       ["state", "error", /newer version/, /update this program/],
     );
+    // Opening a pipe never ends.
+    rmSync(database);
+    execFileSync("mkfifo", [database]);
+    await expectProblems(machine, ["--offline"], ["state", "error", /not a file/, /move it away/]);
   });
 
   it("permissions with which no command would use it, as every command says them", async () => {

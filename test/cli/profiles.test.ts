@@ -400,7 +400,7 @@ describe.concurrent("a sealed apiKey", () => {
       const result = await get();
       expectError(result, "state", new RegExp(`with key ${id}, and ${file} ${why}`));
       expect(errorOf(result).help).toMatch(
-        /^put the key file back .*vault config set apiKey @FILE/,
+        /^set the secret again; .*put the key file back .*vault config set apiKey @FILE/,
       );
     };
     rmSync(file);

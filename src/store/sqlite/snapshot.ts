@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isListed, type VaultColumns } from "../document.ts";
 import { listed, type JournalEntry } from "../tables.ts";
 import * as version1 from "../version-1.ts";
 import type { Clock } from "../../exchange/ports.ts";
-import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
-import { onState } from "../../files/state-error.ts";
+import { fileIfThere, findPrivateDirectory } from "../../files/private-directory.ts";
 import {
   all,
   checkOurs,
@@ -42,7 +41,7 @@ export function readKnownVaults(
   directory: string,
 ): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
   const path = join(directory, "vault.db");
-  if (!existsSync(path) || !isPrivate(directory)) return [];
+  if (fileIfThere(path) === null || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
   if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
@@ -123,7 +122,7 @@ export class StateHistory {
 export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
-  if (onState(path, () => statIfThere(path)) === null) return null;
+  if (fileIfThere(path) === null) return null;
   return new StateHistory(await retryBusyDatabase(clock, path, () => openSnapshot(path)));
 }
 

@@ -29,6 +29,7 @@ import {
   checkWriters,
   ensurePrivateDirectory,
   findPrivateDirectory,
+  fileIfThere,
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
@@ -107,7 +108,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     let problem: VaultError | null = null;
     try {
       if (findPrivateDirectory(directory) !== null)
-        db = onState(path, () => (statIfThere(path) === null ? null : openSnapshot(path)));
+        db = onState(path, () => (fileIfThere(path) === null ? null : openSnapshot(path)));
       found = onState(path, () => db && read(db));
     } catch (error) {
       problem = asVaultError(error);
