@@ -41,7 +41,8 @@ export function readKnownVaults(
   directory: string,
 ): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
   const path = join(directory, "vault.db");
-  if (fileIfThere(path) === null || !isPrivate(directory)) return [];
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (!isFile || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
   if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
