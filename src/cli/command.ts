@@ -33,11 +33,6 @@ interface ValueSpec {
 }
 
 export interface OptionSpec extends ValueSpec {
-  /**
-   * As commander takes it: `--kind <kind>`. Without a value it is true, or with `--no-` in front false. `<value...>` is given once
-   * for each value.
-   */
-  flag: string;
   /** It cannot be given twice: commander would take the last. */
   isOnce?: true;
   /** Heading of the help under which it stands. */
@@ -47,6 +42,27 @@ export interface OptionSpec extends ValueSpec {
   /** Options of the same command that it is about. */
   requires?: readonly string[];
 }
+
+/**
+ * Options by their flags, as commander takes them: `--kind <kind>`. One without a value is true, or with `--no-` in front false;
+ * `<value...>` is given once for each value. A text is the help of an option of which there is no more to say.
+ */
+export type Flags = Readonly<Record<string, OptionSpec | string>>;
+
+/** Options that stand under a heading of their own in the help. */
+export const inGroup = <const F extends Flags>(group: string, flags: F): F =>
+  Object.fromEntries(
+    Object.entries(flags).map(([flag, spec]) => [flag, { ...specOf(spec), group }]),
+  ) as F;
+
+/** The name that commander gives to an option: externalRef for `--external-ref <text>`, ack for `--no-ack`. */
+export const optionName = (flag: string): string =>
+  flag
+    .replace(/^--(?:no-)?| .*$/g, "")
+    .replaceAll(/-(.)/g, (_, first: string) => first.toUpperCase());
+
+export const specOf = (spec: OptionSpec | string): OptionSpec =>
+  typeof spec === "string" ? { help: spec } : spec;
 
 export interface ArgumentSpec extends ValueSpec {
   /** As commander takes it: `<uuid>`, `[uuid]`, `[files...]`. */
@@ -70,8 +86,7 @@ export interface Descriptor {
   description?: string;
   /** In their order, by the names of the checked options. */
   arguments?: Readonly<Record<string, ArgumentSpec>>;
-  /** By the name that commander gives: externalRef for --external-ref, ack for --no-ack. */
-  options?: Readonly<Record<string, OptionSpec>>;
+  options?: Flags;
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
@@ -120,10 +135,18 @@ export const command = <const D extends Descriptor>(
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &
   ArgumentValues<D["arguments"]>;
 
+/** By their names (`optionName`). */
 export type OptionValues<S> = {
-  [Name in keyof S]?:
-    (S[Name] extends { flag: infer Flag } ? Value<S[Name], Flag> : never) | undefined;
+  [Flag in keyof S as OptionName<Flag>]?: Value<S[Flag], Flag> | undefined;
 };
+type OptionName<Flag> = Flag extends `--no-${infer Word}`
+  ? Camel<Word>
+  : Flag extends `--${infer Word} ${string}` | `--${infer Word}`
+    ? Camel<Word>
+    : never;
+type Camel<Word extends string> = Word extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Word;
 
 type ArgumentValues<S> = {
   [Name in keyof S as IsOptional<S[Name]> extends true ? never : Name]: ArgumentValue<S[Name]>;
@@ -149,38 +172,32 @@ type One<S, Written> = S extends { choices: readonly (infer Choice)[] }
       ? string
       : boolean;
 
-const { output, debug, ...settings } = settingDefinitions;
+const { output, profile, debug, ...settings } = settingDefinitions;
 
-const ofSetting = ({ flag = "", env, help }: SettingDefinition): OptionSpec => ({
-  flag,
-  help: env === undefined ? help : `${help} [${env}]`,
-});
+const ofSetting = ({ env, help }: SettingDefinition): string =>
+  env === undefined ? help : `${help} [${env}]`;
 
-export const globalOptions: Readonly<Record<string, OptionSpec>> = {
+export const globalOptions: Flags = {
   // main answers it.
-  version: {
-    flag: "-V, --version",
-    help: "print the version",
-  },
-  output: { ...ofSetting(output), values: { from: "list", values: outputFormats } },
-  json: { flag: "--json", help: "the same as --output json" },
-  field: {
-    flag: "--field <path>",
+  "-V, --version": "print the version",
+  [output.flag]: { help: ofSetting(output), values: { from: "list", values: outputFormats } },
+  "--json": "the same as --output json",
+  "--field <path>": {
     help: "print one value, raw: --field vault.creditCard.number",
     isOnce: true,
   },
-  reveal: { flag: "--reveal", help: "show secrets in tables" },
-  quiet: { flag: "-q, --quiet", help: "fewer messages" },
-  verbose: { flag: "-v, --verbose", help: "more messages" },
-  debug: ofSetting(debug),
-  color: { flag: "--color", help: "use color even if the output is not a terminal" },
-  noColor: { flag: "--no-color", help: "do not use color" },
-  input: { flag: "--no-input", help: "never prompt" },
-  pager: { flag: "--no-pager", help: "do not use a pager" },
+  "--reveal": "show secrets in tables",
+  "-q, --quiet": "fewer messages",
+  "-v, --verbose": "more messages",
+  [debug.flag]: ofSetting(debug),
+  "--color": "use color even if the output is not a terminal",
+  "--no-color": "do not use color",
+  "--no-input": "never prompt",
+  "--no-pager": "do not use a pager",
+  [profile.flag]: { help: ofSetting(profile), values: { from: "profiles" } },
   ...Object.fromEntries(
-    Object.entries<SettingDefinition>(settings)
-      .filter(([, { flag }]) => flag !== undefined)
-      .map(([name, definition]) => [name, ofSetting(definition)]),
+    Object.values<SettingDefinition>(settings).flatMap((definition) =>
+      definition.flag === undefined ? [] : [[definition.flag, ofSetting(definition)]],
+    ),
   ),
-  profile: { ...ofSetting(settings.profile), values: { from: "profiles" } },
 };

@@ -9,6 +9,7 @@ import type { HelpContext } from "commander";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
+import { specOf } from "./command.ts";
 import { topics } from "./topics.ts";
 import { command as wayTo, type Way } from "../way.ts";
 import { oneOf, text, valueOf } from "./values.ts";
@@ -34,6 +35,8 @@ export class CliCommand extends CommanderCommand {
 
 /** commander's option and argument, with what completion offers. */
 export class CliOption extends Option {
+  declare conflictsWith: readonly string[];
+  requires: readonly string[] = [];
   values: ValueSource | undefined;
   /** It is given once for each value: commander's own would take all words that follow. */
   isMany = false;
@@ -83,7 +86,8 @@ async function complete(
   const { description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` } = descriptor;
   command.description(description).helpOption("-h, --help", "show this help");
   for (const spec of Object.values(terms)) command.addArgument(argumentOf(spec, act !== undefined));
-  for (const spec of Object.values(options)) command.addOption(optionOf(spec, act !== undefined));
+  for (const [flag, spec] of Object.entries(options))
+    command.addOption(optionOf(flag, specOf(spec), act !== undefined));
   for (const { name, summary: of, group, load } of descriptor.commands ?? []) {
     const child = new CliCommand(name).summary(of).copyInheritedSettings(command);
     if (group !== undefined) child.helpGroup(group);
@@ -108,13 +112,15 @@ function argumentOf({ term, help, ...spec }: ArgumentSpec, isChecked: boolean): 
 }
 
 function optionOf(
-  { flag, help, conflicts = [], ...spec }: OptionSpec,
+  flag: string,
+  { help, conflicts = [], ...spec }: OptionSpec,
   isChecked: boolean,
 ): CliOption {
   const option = new CliOption(flag, help);
   option.conflicts([...conflicts]);
   if (spec.group !== undefined) option.helpGroup(spec.group);
   option.values = spec.values;
+  option.requires = spec.requires ?? [];
   option.isMany = option.variadic;
   option.variadic = false;
   if (spec.choices !== undefined) option.argChoices = [...spec.choices];
@@ -154,7 +160,7 @@ function reader(
  * @throws `usage`
  */
 function checkTogether(command: CliCommand, given: Readonly<Record<string, unknown>>): void {
-  const { arguments: terms = {}, options = {} } = command.descriptor;
+  const { arguments: terms = {} } = command.descriptor;
   const refuse = (message: string): never => {
     const next = [wayTo`${pathOf(command)} --help`];
     throw new VaultError("usage", message, { next });
@@ -168,8 +174,10 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     const option = command.options.find((each) => each.attributeName() === name);
     return isVault === true ? "a vault" : (term ?? option?.long ?? name);
   };
-  for (const [name, { conflicts = [], requires = [] }] of Object.entries(options)) {
+  for (const option of command.options as CliOption[]) {
+    const name = option.attributeName();
     if (!isGiven(name)) continue;
+    const { requires, conflictsWith: conflicts } = option;
     const missing = requires.filter((each) => !isGiven(each));
     if (missing.length > 0) refuse(`${named(name)} requires ${missing.map(named).join(" and ")}`);
     const other = conflicts.find((each) => each in terms && isGiven(each));

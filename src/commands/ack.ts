@@ -1,4 +1,10 @@
-import { command, vaultsArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import {
+  command,
+  optionName,
+  vaultsArgument,
+  type Descriptor,
+  type OptionsOf,
+} from "../cli/command.ts";
 import { kinds, operations, type Operation } from "../protocol/endpoints.ts";
 import { actorWords, isSameUser, type Actor } from "../actor.ts";
 import type { App } from "../app.ts";
@@ -28,7 +34,7 @@ import { when } from "../terminal/time.ts";
 import { bySince, stateWords, type Reader } from "../terminal/narrator.ts";
 import { command as wayTo } from "../way.ts";
 
-const ofMany = Object.keys(manyFlags);
+const ofMany = Object.keys(manyFlags).map(optionName);
 
 const descriptor = {
   description:
@@ -36,38 +42,26 @@ const descriptor = {
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,
-    all: { ...manyFlags.all, help: "every pending exchange" },
-    exchange: {
-      flag: "--exchange <id>",
+    "--all": { ...manyFlags["--all"], help: "every pending exchange" },
+    "--exchange <id>": {
       help: "this exchange and no other: exit 6 if it was discarded or has expired",
       conflicts: [...ofMany, "token"],
     },
-    unread: {
-      flag: "--unread",
-      help: "also acknowledge reads that may not have been delivered (uses up a read)",
-    },
-    saveCmd: {
-      flag: "--save-cmd <command>",
-      help: "first pass the recovery document to a shell command, after a --save-cmd that failed",
-    },
-    saved: {
-      flag: "--saved",
-      help: "the new credentials are saved elsewhere, after a --save-cmd that failed",
-    },
-    token: {
-      flag: "--token <secret>",
+    "--unread": "also acknowledge reads that may not have been delivered (uses up a read)",
+    "--save-cmd <command>":
+      "first pass the recovery document to a shell command, after a --save-cmd that failed",
+    "--saved": "the new credentials are saved elsewhere, after a --save-cmd that failed",
+    "--token <secret>": {
       help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
       conflicts: ofMany,
       requires: ["kind", "operation"],
     },
-    kind: {
-      flag: "--kind <kind>",
+    "--kind <kind>": {
       help: "with --token: kind of the vault",
       choices: kinds,
       requires: ["token"],
     },
-    operation: {
-      flag: "--operation <operation>",
+    "--operation <operation>": {
       help: "with --token: get or update",
       choices: operations,
       requires: ["token"],

@@ -45,10 +45,8 @@ const key = {
 const list = command(
   {
     options: {
-      origin: {
-        flag: "--origin",
-        help: "every setting with its effective value, and where it comes from: flag, variable, profile or default",
-      },
+      "--origin":
+        "every setting with its effective value, and where it comes from: flag, variable, profile or default",
     },
     examples: [
       "vault config list",

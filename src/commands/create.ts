@@ -2,7 +2,7 @@ import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import type { MakeView } from "../cli/output.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
 import { loadView } from "../handover/handover.ts";
-import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
+import { contentsFlags, extended, externalRefFlag, newVaultFlags } from "../input/flags.ts";
 import type { App } from "../app.ts";
 import { defined } from "../defined.ts";
 import type { Document } from "../documents/schemas.ts";
@@ -28,28 +28,19 @@ const descriptor = {
     "killed, a vault may exist whose credentials nobody has: look for its external reference in the console. " +
     extended,
   options: {
-    kind: newVaultFlags.kind,
+    ...newVaultFlags,
     ...contentsFlags,
-    hashedPin: {
-      flag: "--hashed-pin <secret>",
-      help: "online vaults: base64, required by every read: @FILE, -, env:NAME",
-    },
-    maxUsage: {
-      flag: "--max-usage <n>",
+    "--hashed-pin <secret>": "online vaults: base64, required by every read: @FILE, -, env:NAME",
+    "--max-usage <n>": {
       help: "offline vaults: how often it can be read",
       parse: wholeNumber,
     },
-    expiryDate: {
-      flag: "--expiry-date <date>",
-      help: "offline vaults: when the service deletes it (ISO 8601)",
-    },
-    metadata: {
-      flag: "--metadata <key=value...>",
+    "--expiry-date <date>": "offline vaults: when the service deletes it (ISO 8601)",
+    "--metadata <key=value...>": {
       help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
       parse: anyText,
     },
-    externalRef: exchangeFlags.externalRef,
-    label: newVaultFlags.label,
+    ...externalRefFlag,
   },
   examples: [
     "vault create --kind generic/offline --content @note.txt --label note",

@@ -6,7 +6,7 @@ import { throwIfRefused } from "../exchange/refusals.ts";
 import { deleteVault } from "../exchange/run.ts";
 import { noCredentials } from "../exchange/records.ts";
 import { askSettings, askVault } from "../input/ask.ts";
-import { exchangeFlags, extended } from "../input/flags.ts";
+import { exchangeFlags, extended, externalRefFlag } from "../input/flags.ts";
 import { lookUp } from "../input/read-start.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
@@ -17,13 +17,10 @@ const deleteCommand = command(
       `wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
     arguments: { uuid: vaultArgument },
     options: {
-      externalRef: exchangeFlags.externalRef,
-      discardPending: {
-        flag: "--discard-pending",
-        help: "even if an exchange is held",
-      },
-      force: exchangeFlags.force,
-      yes: { flag: "--yes", help: "do not ask" },
+      ...externalRefFlag,
+      "--discard-pending": "even if an exchange is held",
+      "--force": exchangeFlags["--force"],
+      "--yes": "do not ask",
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     callsService: true,

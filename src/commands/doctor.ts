@@ -26,9 +26,8 @@ const descriptor = {
     "a vault that does not exist, which does not count toward lockout. An error is what stops commands, a warning what soon may; info is " +
     "what cannot be verified.",
   options: {
-    offline: { flag: "--offline", help: "do not contact the service" },
-    failOn: {
-      flag: "--fail-on <level>",
+    "--offline": "do not contact the service",
+    "--fail-on <level>": {
       help: "exit 17 on a finding of this level or worse (default: error)",
       choices: ["warn", "error", "never"],
     },

@@ -20,13 +20,11 @@ const exportVaults = command(
       "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
     arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
     options: {
-      all: {
-        flag: "--all",
+      "--all": {
         help: "every vault, one per line, as vault import --file reads them",
         conflicts: ["uuid", "generation"],
       },
-      generation: {
-        flag: "--generation <n>",
+      "--generation <n>": {
         help: "these stored credentials, even refused or superseded ones",
         parse: wholeNumber,
       },

@@ -15,11 +15,8 @@ export const forget = command(
       "Remove a vault's credentials from the state. The counters toward lockout are kept.",
     arguments: { uuid: vaultArgument },
     options: {
-      discardPending: {
-        flag: "--discard-pending",
-        help: "even if an exchange is open or in doubt",
-      },
-      yes: { flag: "--yes", help: "do not ask" },
+      "--discard-pending": "even if an exchange is open or in doubt",
+      "--yes": "do not ask",
     },
     examples: [
       "vault export $VAULT > copy.json && vault forget $VAULT",

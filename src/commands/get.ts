@@ -16,7 +16,7 @@ export const get = command(
       ...manyFlags,
       ...deliveryFlags,
       ...runFlag,
-      yes: { flag: "--yes", help: "skip the confirmation of --generation with --force" },
+      "--yes": "skip the confirmation of --generation with --force",
     },
     examples: [
       "vault get $VAULT --kind credit-card/offline --credentials @pair.json",

@@ -24,35 +24,28 @@ const descriptor = {
     "Show the counters toward lockout, what the guard would refuse, and the circuit breaker of each service that did not respond. Never calls the service.",
   arguments: { vaults: { ...vaultsArgument, help: `${vaultsArgument.help} (default: all)` } },
   options: {
-    all: {
-      flag: "--all",
+    "--all": {
       help: "with --reset --unanswered: every vault of the service",
       requires: ["reset", "unanswered"],
       conflicts: ["vaults"],
     },
-    reset: {
-      flag: "--reset",
-      help: "reset the counters, after an administrator has unlocked the vault",
-    },
-    unanswered: {
-      flag: "--unanswered",
+    "--reset": "reset the counters, after an administrator has unlocked the vault",
+    "--unanswered": {
       help: "with --reset: discard the counts of unanswered starts, and close the circuit breaker",
       requires: ["reset"],
       conflicts: ["failed", "starts"],
     },
-    failed: {
-      flag: "--failed <n>",
+    "--failed <n>": {
       help: "with --reset: failed attempts in a row, as the audit log shows them",
       parse: values.count,
       requires: ["reset"],
     },
-    starts: {
-      flag: "--starts <n>",
+    "--starts <n>": {
       help: "with --reset: unacknowledged starts, as the audit log shows them",
       parse: values.count,
       requires: ["reset"],
     },
-    yes: { flag: "--yes", help: "do not ask" },
+    "--yes": "do not ask",
   },
   examples: [
     "vault guard",

@@ -45,14 +45,10 @@ const descriptor = {
     },
   },
   options: {
-    kind: newVaultFlags.kind,
-    credentials: {
-      flag: "--credentials <secret>",
-      help: "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
-    },
-    label: newVaultFlags.label,
-    file: {
-      flag: "--file <file>",
+    ...newVaultFlags,
+    "--credentials <secret>":
+      "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
+    "--file <file>": {
       help: "import many vaults, as vault export --all writes them; - is standard input",
       conflicts: ["uuid", "kind", "credentials", "label"],
     },

@@ -18,8 +18,7 @@ export const info = command(
     description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and does not count toward lockout. ${extended}`,
     arguments: { uuid: vaultArgument },
     options: {
-      kind: {
-        flag: "--kind <kind>",
+      "--kind <kind>": {
         help: "required for a vault that is not known here",
         choices: kinds,
       },

@@ -37,11 +37,8 @@ const descriptor = {
     "Set up a profile: the service, the application and its key (stored encrypted), and the place of the state. Asks for what is not " +
     "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
   options: {
-    live: { flag: "--live", help: "production: show a banner and confirm updates" },
-    force: {
-      flag: "--force",
-      help: "change a profile that has a service; what is not given stays",
-    },
+    "--live": "production: show a banner and confirm updates",
+    "--force": "change a profile that has a service; what is not given stays",
   },
   examples: [
     "vault init",

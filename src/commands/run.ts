@@ -6,7 +6,7 @@ import { parseDuration } from "../duration.ts";
 import { anyText, runName } from "../cli/values.ts";
 
 // The program decides about the acknowledgement.
-const { ack: _, ...startFlags } = exchangeFlags;
+const { "--no-ack": _, ...startFlags } = exchangeFlags;
 
 /**
  * Starts a program with the contents of a vault. Ends with 0 once that has ended with 0 and the vault is acknowledged; with
@@ -29,26 +29,19 @@ export const run = command(
       },
     },
     options: {
-      env: {
-        flag: "--env <name=field...>",
-        help: "set a variable to a field of the document, as --field prints it; repeat it for more",
-      },
-      stdin: {
-        flag: "--stdin",
-        help: "pass the whole document, as get --json prints it but for the credentials, on standard input",
-      },
-      ackAfter: {
-        flag: "--ack-after <duration>",
-        help: "acknowledge when the program has run that long, such as 10s: for a service",
-      },
-      run: {
-        flag: "--run <name>",
+      "--env <name=field...>":
+        "set a variable to a field of the document, as --field prints it; repeat it for more",
+      "--stdin":
+        "pass the whole document, as get --json prints it but for the credentials, on standard input",
+      "--ack-after <duration>":
+        "acknowledge when the program has run that long, such as 10s: for a service",
+      "--run <name>": {
         help: "name of this delivery: what is done under it is not done again",
         parse: runName,
       },
       ...passedFlag,
       ...startFlags,
-      yes: { flag: "--yes", help: "skip the confirmation of --generation with --force" },
+      "--yes": "skip the confirmation of --generation with --force",
     },
     examples: [
       "vault run $VAULT --env CARD=vault.creditCard.number -- sh -c 'echo ${#CARD}'",

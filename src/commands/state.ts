@@ -22,10 +22,7 @@ const init = command(
       "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
       "machine is created on first use.",
     options: {
-      grant: {
-        flag: "--grant <role>",
-        help: "PostgreSQL: give this role the rights that all other commands need",
-      },
+      "--grant <role>": "PostgreSQL: give this role the rights that all other commands need",
     },
     examples: ["vault state init", "vault state init --state ./new-state"],
   },
@@ -60,11 +57,8 @@ const move = command(
       "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
       "fail, name the new one and send nothing. Safe to interrupt; run it again.",
     options: {
-      to: {
-        flag: "--to <location>",
-        help: "the new place: a directory, or postgres://… (after state init)",
-      },
-      yes: { flag: "--yes", help: "do not ask" },
+      "--to <location>": "the new place: a directory, or postgres://… (after state init)",
+      "--yes": "do not ask",
     },
     examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
   },
@@ -101,7 +95,7 @@ const claim = command(
       "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
       "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
       "verified afterwards.",
-    options: { yes: { flag: "--yes", help: "do not ask" } },
+    options: { "--yes": "do not ask" },
     examples: ["vault state claim --help", "vault state claim --help --no-color"],
   },
   async ({ io, state }, options) => {
@@ -128,7 +122,7 @@ const backup = command(
       "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
       "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
     arguments: { file: { term: "<file>", help: "the backup" } },
-    options: { force: { flag: "--force", help: "replace a file that exists" } },
+    options: { "--force": "replace a file that exists" },
     examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
   },
   async ({ io, settings, state }, options) => {
@@ -161,11 +155,9 @@ const restore = command(
       "Safe to interrupt; run it again.",
     arguments: { file: { term: "<file>", help: "the backup" } },
     options: {
-      backupKey: {
-        flag: "--backup-key <secret>",
-        help: "key of the backup, if the state has another one: @FILE, -, env:NAME",
-      },
-      yes: { flag: "--yes", help: "do not ask" },
+      "--backup-key <secret>":
+        "key of the backup, if the state has another one: @FILE, -, env:NAME",
+      "--yes": "do not ask",
     },
     examples: [
       "vault state backup b.db && vault state restore b.db",
@@ -246,11 +238,9 @@ const rekey = command(
       "Encrypt the state with a new key: in a new key file, or given. The former key file stays, for backups that were made before. " +
       "Safe to interrupt; run it again.",
     options: {
-      newStateKey: {
-        flag: "--new-state-key <secret>",
-        help: "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
-      },
-      yes: { flag: "--yes", help: "do not ask" },
+      "--new-state-key <secret>":
+        "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
+      "--yes": "do not ask",
     },
     examples: ["vault state rekey", "vault state rekey --json"],
   },

@@ -26,16 +26,14 @@ const descriptor = {
     "Show what this machine knows about its vaults: credentials, pending exchanges, counters toward lockout, dates. Never calls the service.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
   options: {
-    pending: { flag: "--pending", help: "only vaults that need an acknowledgement" },
-    history: { flag: "--history", help: "also show the stored generations and exchanges" },
-    failOn: {
-      flag: "--fail-on <findings>",
+    "--pending": "only vaults that need an acknowledgement",
+    "--history": "also show the stored generations and exchanges",
+    "--fail-on <findings>": {
       help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}; or any`,
       values: { from: "list", values: [...findings, "any"], separated: true },
       parse: listOf([...findings, "any"]),
     },
-    olderThan: {
-      flag: "--older-than <duration>",
+    "--older-than <duration>": {
       help: "with --fail-on: only if it has been so for this long, such as 30m",
       requires: ["failOn"],
     },

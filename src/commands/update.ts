@@ -14,7 +14,7 @@ export const update = command(
       ...exchangeFlags,
       ...manyFlags,
       ...runFlag,
-      yes: { flag: "--yes", help: "do not ask" },
+      "--yes": "do not ask",
     },
     examples: [
       "vault update $VAULT --card @card.json",

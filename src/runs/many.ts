@@ -9,6 +9,7 @@ import type { Start } from "../exchange/start/start.ts";
 import { loadView, tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
+import { optionName } from "../cli/command.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readList, startOf } from "../input/list.ts";
 import { learnAll, readForAll } from "../input/read-start.ts";
@@ -146,14 +147,20 @@ const exchanging =
 /** What is said of all vaults alike; anything else is about one. */
 const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
 /** Of what is about one, what a line of a list can have. */
-const ofLine = Object.keys(contentsFlags).concat("credentials", "encryptedData", "payload");
+const ofLine = [
+  ...Object.keys(contentsFlags).map(optionName),
+  "credentials",
+  "encryptedData",
+  "payload",
+];
 
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
 function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
-  for (const [name, { flag }] of Object.entries({ ...exchangeFlags, ...outFlag, ...contentsFlags }))
+  for (const flag of Object.keys({ ...exchangeFlags, ...outFlag, ...contentsFlags })) {
+    const name = optionName(flag);
     if (!ofAll.includes(name) && options[name as keyof VaultsOptions] !== undefined)
       throw new VaultError("usage", `${flag.split(" ")[0]} is for one vault only`, {
         hint: ofLine.includes(name)
@@ -161,6 +168,7 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
           : "leave it out, or name one vault",
         next: [command`vault help many-vaults`],
       });
+  }
   if (operation === "get" || options.from !== undefined) return;
   throw new VaultError("usage", "--from is missing: the contents of many vaults come from a list", {
     hint: 'the list has lines such as {"uuid":"…","card":{…}}',

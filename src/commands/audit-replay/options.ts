@@ -46,88 +46,59 @@ export const descriptor = {
     },
   },
   options: {
-    vault: {
-      flag: "--vault <vault>",
+    "--vault <vault>": {
       help: "only this vault: UUID, label, or first digits of the UUID",
       values: { from: "vaults", byLabel: true },
     },
-    since: {
-      flag: "--since <time>",
-      help: "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
-    },
-    until: {
-      flag: "--until <time>",
-      help: "only items up to a time, with verdicts as of then",
-    },
-    where: {
-      flag: "--where <key=value...>",
+    "--since <time>":
+      "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
+    "--until <time>": "only items up to a time, with verdicts as of then",
+    "--where <key=value...>": {
       help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
       values: { from: "list", values: conditions },
       parse: anyText,
     },
-    problems: {
-      flag: "--problems",
-      help: "only vaults that are locked, at risk or unknown, or have an open exchange",
-    },
-    timeline: { flag: "--timeline", help: "show every event of the vault", requires: ["vault"] },
-    map: {
-      flag: "--map <columns>",
+    "--problems": "only vaults that are locked, at risk or unknown, or have an open exchange",
+    "--timeline": { help: "show every event of the vault", requires: ["vault"] },
+    "--map <columns>": {
       requires: ["files"],
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
       values: { from: "list", values: columns, separated: true },
     },
-    zone: {
-      flag: "--zone <zone>",
+    "--zone <zone>": {
       requires: ["files"],
       help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
     },
-    action: {
-      flag: "--action <old=new...>",
+    "--action <old=new...>": {
       requires: ["files"],
       help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
       parse: anyText,
     },
-    outcome: {
-      flag: "--outcome <value=word...>",
+    "--outcome <value=word...>": {
       requires: ["files"],
       help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
       parse: anyText,
     },
-    html: {
-      flag: "--html <file>",
-      help: "write a self-contained page; - for standard output",
-    },
-    markdown: {
-      flag: "--markdown <file>",
-      help: "write a text for a ticket; - for standard output",
-    },
-    redact: {
-      flag: "--redact",
-      help: "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
-    },
-    failure: {
-      flag: "--failure <pattern>",
+    "--html <file>": "write a self-contained page; - for standard output",
+    "--markdown <file>": "write a text for a ticket; - for standard output",
+    "--redact":
+      "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
+    "--failure <pattern>": {
       help: "regular expression that identifies failed attempts in your export",
       parse: pattern,
     },
-    release: {
-      flag: "--release <version>",
+    "--release <version>": {
       help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
       parse: release,
     },
-    tokenLifetime: {
-      flag: "--token-lifetime <duration>",
-      help: "token lifetime to assume (default: 5m)",
-    },
-    whatIf: {
-      flag: "--what-if <change>",
+    "--token-lifetime <duration>": "token lifetime to assume (default: 5m)",
+    "--what-if <change>": {
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
       values: { from: "list", values: changes },
       parse: change,
     },
-    failOn: {
-      flag: "--fail-on <findings>",
+    "--fail-on <findings>": {
       help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,
       values: { from: "list", values: auditFindings, separated: true },
       parse: listOf(auditFindings),

@@ -12,10 +12,7 @@ import { count } from "../../terminal/count.ts";
 import { command as wayTo } from "../../way.ts";
 
 export const control = {
-  readyFile: {
-    flag: "--ready-file <file>",
-    help: "ready file of the running sandbox (default: STATE-sandbox.json)",
-  },
+  "--ready-file <file>": "ready file of the running sandbox (default: STATE-sandbox.json)",
 } as const;
 
 type Options = OptionValues<typeof control>;
@@ -110,7 +107,7 @@ export const fault = command(
         help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
       },
     },
-    options: { ...control, clear: { flag: "--clear", help: "remove all faults" } },
+    options: { ...control, "--clear": "remove all faults" },
     examples: [
       "vault sandbox fault get-end:drop-after",
       "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
@@ -165,10 +162,8 @@ export const audit = command(
   {
     options: {
       ...control,
-      export: {
-        flag: "--export <file>",
-        help: "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
-      },
+      "--export <file>":
+        "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
     },
     examples: [
       "vault sandbox audit",

@@ -29,14 +29,9 @@ export const rehearse = command(
       "Exit 17 if a vault was lost or locked.",
     arguments: program,
     options: {
-      check: {
-        flag: "--check <command>",
-        help: "shell command that exits with 0 if the program can still read its vault",
-      },
-      setup: {
-        flag: "--setup <command>",
-        help: "shell command that prepares the working directory of each run",
-      },
+      "--check <command>":
+        "shell command that exits with 0 if the program can still read its vault",
+      "--setup <command>": "shell command that prepares the working directory of each run",
       ...emulation,
     },
     examples: [

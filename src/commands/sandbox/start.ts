@@ -25,16 +25,11 @@ import { commandLine, noted, shellQuoted, command as wayTo } from "../../way.ts"
 import { asGiven, call, control, describeVaults, readyFileOf } from "./control.ts";
 
 export const emulation = {
-  seed: {
-    flag: "--seed <seed>",
-    help: "demo, or a JSON file with a list of vaults (default: demo)",
-  },
-  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)" },
-  latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
-  policy: {
-    flag: "--policy <file>",
-    help: "JSON file that changes the rules of the service (see vault sandbox start --help)",
-  },
+  "--seed <seed>": "demo, or a JSON file with a list of vaults (default: demo)",
+  "--token-ttl <duration>": "token lifetime (5m)",
+  "--latency <duration>": "delay before each response (none)",
+  "--policy <file>":
+    "JSON file that changes the rules of the service (see vault sandbox start --help)",
 } as const;
 
 type EmulationOptions = OptionValues<typeof emulation>;
@@ -61,20 +56,14 @@ export const start = command(
       'A policy is an object with any of "failedAttempts", "unackedStarts", "tokenTtlMs", "rate", "autoLockAfterMs", "idempotentEnd", ' +
       '"whitelist" (addresses and ranges) and "jwt" {"publicKey", "claims"}.',
     options: {
-      port: {
-        flag: "--port <n>",
+      "--port <n>": {
         help: "port to listen on (default: any free port)",
         parse: port,
       },
-      data: {
-        flag: "--data <directory>",
-        help: "keep the vaults in this directory across restarts",
-      },
+      "--data <directory>": "keep the vaults in this directory across restarts",
       ...emulation,
-      readyFile: {
-        flag: "--ready-file <file>",
-        help: "file to write once it listens, with the control token (default: STATE-sandbox.json)",
-      },
+      "--ready-file <file>":
+        "file to write once it listens, with the control token (default: STATE-sandbox.json)",
     },
     examples: [
       "vault sandbox start --seed demo",
