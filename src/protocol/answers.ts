@@ -68,13 +68,10 @@ export interface Pair {
   payload: string;
 }
 
+const dateNames = ["expiryDate", "autoLockDate", "dateCreated", "lastModified"] as const;
+
 /** The dates of a vault; null if missing or unreadable. */
-export interface VaultDates {
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
-}
+export type VaultDates = Record<(typeof dateNames)[number], string | null>;
 
 /** What a response says of a vault, beside its contents. */
 interface AnsweredFacts extends VaultDates {
@@ -91,18 +88,14 @@ export interface StartSuccess extends AnsweredFacts {
   warnings: string[];
 }
 
-/** What a start response must fit to. */
-interface StartedWith {
-  uuid: string;
-  kind: Kind;
-  operation: Operation;
-}
-
 /**
  * Reads a start response by the rule that keeps credentials safe: accepts a SUCCESS with both credential strings, a token and the
  * right uuid, whatever else is wrong with it. Returns undefined for anything less.
  */
-export function readStartSuccess(call: StartedWith, answer: Answer): StartSuccess | undefined {
+export function readStartSuccess(
+  call: { uuid: string; kind: Kind; operation: Operation },
+  answer: Answer,
+): StartSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const vault = object(answer.body["vault"]);
   const pair = pairIn(object(vault?.["credentials"]) ?? {});
@@ -128,12 +121,10 @@ export function readStartSuccess(call: StartedWith, answer: Answer): StartSucces
 /** Reads what is usable of these properties. */
 function factsOf(vault: Record<string, unknown>): AnsweredFacts {
   const uses = vault["usesRemaining"];
+  const dates = dateNames.map((name) => [name, date(vault[name])]);
   return {
     usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
-    expiryDate: date(vault["expiryDate"]),
-    autoLockDate: date(vault["autoLockDate"]),
-    dateCreated: date(vault["dateCreated"]),
-    lastModified: date(vault["lastModified"]),
+    ...(Object.fromEntries(dates) as VaultDates),
   };
 }
 
@@ -216,24 +207,17 @@ function objectsIn(one: Json): Json[] {
   return found;
 }
 
-export interface InfoSuccess extends AnsweredFacts {
-  /** The service's own fields, without its status. */
-  info: Json;
-  metadata: Readonly<Record<string, string>>;
-}
-
 /**
  * Reads an info response (docs/interface.md, Extended operations): any SUCCESS, with each field optional, at the top level or under
- * `vault`. Undefined for anything else.
+ * `vault`. `info` is the service's own object without its status. Undefined for anything else.
  */
-export function readInfo(answer: Answer): InfoSuccess | undefined {
+export function readInfo(answer: Answer) {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
   const all: Json = { ...object(info["vault"]), ...info };
-  const pairs = Object.entries(object(all["metadata"]) ?? {}).filter(
-    (pair): pair is [string, string] => typeof pair[1] === "string",
-  );
-  return { info, ...factsOf(all), metadata: Object.fromEntries(pairs) };
+  const pairs = Object.entries(object(all["metadata"]) ?? {});
+  const texts = pairs.filter((pair): pair is [string, string] => typeof pair[1] === "string");
+  return { info, ...factsOf(all), metadata: Object.fromEntries(texts) };
 }
 
 /** Whether an answer names another vault than this one. */
@@ -247,26 +231,21 @@ export function isOtherVault(answer: Answer, uuid: string): boolean {
 }
 
 /**
- * The error uuid, whose field is not documented: the first identifier in a field with "err" and "id" in its name, else in a field
- * whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
+ * The error uuid, whose field is not documented: the first identifier in a field with "err" and "id" in its name, else in its path, else
+ * in any "id" field that is not about the vault, the application or the transaction.
  */
 export function findErrorUuid(body: unknown): string | undefined {
-  const ids = [...identifiers(body, [])];
-  const isNamed = (name: string): boolean => /err.*id$|id.*err/i.test(name);
-  const found =
-    ids.find(({ path }) => isNamed(path.at(-1) ?? "")) ??
-    ids.find(({ path }) => isNamed(path.join("."))) ??
-    ids.find(({ path }) => /id$/i.test(path.at(-1) ?? ""));
-  return found?.id;
+  const ids = [...identifiers(body, ".")];
+  return [/\.[^.]*(err[^.]*id|id[^.]*err[^.]*)$/i, /err.*id$|id.*err/i, /id$/i]
+    .map((form) => ids.find(([path]) => form.test(path))?.[1])
+    .find((id) => id !== undefined);
 }
 
-/** The identifiers in an answer, with the names of the fields on the way to each. */
-function* identifiers(
-  value: unknown,
-  path: readonly string[],
-): Generator<{ path: readonly string[]; id: string }> {
-  if (typeof value === "string" && /^[0-9a-fA-F-]{32,36}$/.test(value)) yield { path, id: value };
-  if (typeof value !== "object" || value === null || path.length > 4) return;
+/** The identifiers in an answer, each after the names of the fields on the way to it. */
+function* identifiers(value: unknown, path: string, levels = 5): Generator<[string, string]> {
+  if (typeof value === "string" && /^[0-9a-fA-F-]{32,36}$/.test(value)) yield [path, value];
+  if (typeof value !== "object" || value === null || levels === 0) return;
   for (const [key, inner] of Object.entries(value))
-    if (!/^(vault|application|transaction)/i.test(key)) yield* identifiers(inner, [...path, key]);
+    if (!/^(vault|application|transaction)/i.test(key))
+      yield* identifiers(inner, `${path}.${key}`, levels - 1);
 }

@@ -95,23 +95,11 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-const integer = (rule: string, min: number, max: number) =>
-  z.number({ error: rule }).check(
-    z.refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
-      error: rule,
-    }),
-  );
+const integer = (error: string, min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.int({ error }).check(z.gte(min, { error }), z.lte(max, { error }));
 
-export const positiveLong = integer(
-  "must be a whole number of at least 1",
-  1,
-  Number.MAX_SAFE_INTEGER,
-);
-export const anyInteger = integer(
-  "must be a whole number",
-  Number.MIN_SAFE_INTEGER,
-  Number.MAX_SAFE_INTEGER,
-);
+export const positiveLong = integer("must be a whole number of at least 1", 1);
+export const anyInteger = z.int({ error: "must be a whole number" });
 
 /** See docs/interface.md, Credit card. */
 export const creditCard = z.object(
