@@ -197,12 +197,20 @@ export class VaultError extends Error {
   }
 }
 
-/** Whether the code of a system error refuses another open file or socket to this process, or to all. */
-export const isOutOfFiles = (code: unknown): boolean => code === "EMFILE" || code === "ENFILE";
-
-export const outOfFiles = {
+const outOfFiles = {
   cause: "too many files are open on this machine",
   hint: "raise the limit of open files (ulimit -n), or lower --concurrency",
+};
+
+/** Trouble of the machine, by the code of the error: whatever was being done, no bug. */
+export const machineTrouble: Readonly<Record<string, { cause: string; hint: string }>> = {
+  EMFILE: outOfFiles,
+  ENFILE: outOfFiles,
+  // By the loader: what the command still needs is of another build.
+  ERR_REPLACED: {
+    cause: "the program was replaced or removed while it ran",
+    hint: "run it again",
+  },
 };
 
 /** Abort reason of `Host.interrupted` and `Host.killed`, with the name of the signal. */
@@ -216,7 +224,7 @@ export class Interruption extends Error {
   }
 }
 
-/** Any thrown value as a VaultError: what is not one already is a bug in this program, or of a machine without free descriptors. */
+/** Any thrown value as a VaultError: what is not one already is a bug in this program, or trouble of the machine. */
 export function asVaultError(error: unknown): VaultError {
   if (error instanceof VaultError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -226,23 +234,14 @@ export function asVaultError(error: unknown): VaultError {
       next: [{ argv: ["vault", "status", "--pending"] }],
       cause: error,
     });
-  if (error instanceof Error && isOutOfFiles((error as NodeJS.ErrnoException).code))
-    return new VaultError("state", `${outOfFiles.cause} (${message})`, {
-      hint: outOfFiles.hint,
+  const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
+  const trouble = Object.hasOwn(machineTrouble, code) ? machineTrouble[code] : undefined;
+  if (trouble !== undefined)
+    return new VaultError("state", `${trouble.cause} (${message})`, {
+      hint: trouble.hint,
       retry: "after-status",
       cause: error,
     });
-  // By the loader: what the command still needs is of another build.
-  if ((error as NodeJS.ErrnoException | undefined)?.code === "ERR_REPLACED")
-    return new VaultError(
-      "state",
-      `the program was replaced or removed while it ran (${message})`,
-      {
-        hint: "run it again",
-        retry: "after-status",
-        cause: error,
-      },
-    );
   return new VaultError("internal", `unexpected failure: ${message}`, {
     hint: "this is a bug; run it again with --debug and report what it prints",
     cause: error,

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { isOutOfFiles, outOfFiles, VaultError, type ErrorFacts } from "../errors.ts";
+import { machineTrouble, VaultError, type ErrorFacts } from "../errors.ts";
 import { command, noted, type Way } from "../way.ts";
 
 /** What to do with a damaged state. What a backup lacks is only in the folder that is moved. */
@@ -46,8 +46,8 @@ export function asStateError(
   const told = (why: string, facts: ErrorFacts): VaultError =>
     new VaultError("state", `${what}: ${path}: ${why}`, { ...facts, cause: error });
   if (isDamaged(error)) return told(damaged(said), { next: restoring(dirname(path)) });
-  if (isOutOfFiles(sqlite === 14 ? openingFails(path) : systemCode(error)))
-    return told(`${outOfFiles.cause} (${said})`, { hint: outOfFiles.hint });
+  const trouble = machineTrouble[String(sqlite === 14 ? openingFails(path) : systemCode(error))];
+  if (trouble !== undefined) return told(`${trouble.cause} (${said})`, { hint: trouble.hint });
   return told(said, {
     hint: "see that its folder is there, is yours, is writable and has free space, then run it again; or use another directory",
   });

@@ -1,5 +1,5 @@
 import { formatDuration } from "../duration.ts";
-import { isOutOfFiles, outOfFiles } from "../errors.ts";
+import { machineTrouble } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import type { Head } from "./http.ts";
 
@@ -10,12 +10,6 @@ export interface Cause {
   /** Another try fails likewise until a person has changed something. */
   lasts?: true;
 }
-
-/**
- * Size limit of an answer. The interface names none; in memory an answer takes about ten times its
- * size.
- */
-export const answerLimit = { bytes: 64 * 1024 * 1024, text: "64 MiB" } as const;
 
 export interface Proxy {
   url: URL;
@@ -31,10 +25,6 @@ export interface Route {
 /** Whether the proxy forwards each request, rather than a connection. */
 export const isForwarded = (route: Route): route is Required<Route> =>
   route.proxy !== undefined && route.origin.protocol === "http:";
-
-/** The error of a connection that closed before it could be used. */
-export const connectionClosed = (): Error =>
-  Object.assign(new Error("closed"), { code: "ECONNRESET" });
 
 /** A call that was given up: after its time, in milliseconds, or canceled. */
 export class GivenUp extends Error {
@@ -68,11 +58,7 @@ const causes: readonly (readonly [RegExp, (host: string) => string])[] = [
     (host) => `connection closed by ${host} before the request was sent`,
   ],
   [
-    /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH|HTTP_REQ)/,
-    (host) => `no TLS connection to ${host}: the server there does not speak TLS`,
-  ],
-  [
-    /^ERR_SSL_.*PROTOCOL/,
+    /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH|HTTP_REQ|.*PROTOCOL)/,
     (host) => `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`,
   ],
 ];
@@ -96,7 +82,8 @@ export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf
       lasts: true,
     };
   }
-  if (isOutOfFiles(code)) return outOfFiles;
+  const trouble = machineTrouble[code];
+  if (trouble !== undefined) return trouble;
   const setting = proxy === undefined ? "" : `, ${proxy.source}`;
   if (error instanceof GivenUp) {
     const through = proxy === undefined ? "" : ` through the proxy ${hostOf(proxy.url)}`;
@@ -128,7 +115,7 @@ export function exchangeCause(error: Error, { origin }: Route, head: Head | unde
       : `timed out after ${formatDuration(error.timeoutMs)} waiting for ${host}`;
   const code = codeOf(error);
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE")
-    return `the response of ${host} is larger than ${answerLimit.text}`;
+    return `the response of ${host} is larger than 64 MiB`;
   if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
   if (head !== undefined) return `the response of ${host} was cut short`;
   if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;

@@ -2,14 +2,7 @@ import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
-import {
-  answerLimit,
-  connectionClosed,
-  GivenUp,
-  isForwarded,
-  proxyFailure,
-  proxyRefusal,
-} from "./causes.ts";
+import { GivenUp, isForwarded, proxyFailure, proxyRefusal } from "./causes.ts";
 import type { Head, HttpRequest, WholeResponse } from "./http.ts";
 
 export interface ConnectionOptions {
@@ -76,7 +69,8 @@ export function makeConnection(options: ConnectionOptions): Connection {
     // Its own limits leave out the time in which an answer comes byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: answerLimit.bytes,
+    // The interface names none; in memory an answer takes about ten times its size.
+    maxResponseSize: 64 * 1024 * 1024,
     connect(_, connected) {
       isReady = false;
       connecting = new AbortController();
@@ -159,7 +153,7 @@ export function makeConnection(options: ConnectionOptions): Connection {
           return { ...progress, error: either.aborted ? given : (error as Error) };
         }
       }
-      return { error: connectionClosed() };
+      return { error: Object.assign(new Error("closed"), { code: "ECONNRESET" }) };
     },
   };
 }

@@ -226,7 +226,7 @@ describe("TLS", () => {
     const reply = await clientOf(server.url.replace("http:", "https:")).call(startCall, never);
     expect(reply).toMatchObject({
       type: "not-sent",
-      cause: `no TLS connection to ${server.host}: the server there does not speak TLS`,
+      cause: `no TLS connection to ${server.host}: it does not speak TLS 1.2 or newer`,
     });
     expect(server.requests).toHaveLength(0);
   });

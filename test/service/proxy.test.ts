@@ -191,7 +191,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     const plain = await startProxy();
     expect(await reply(plain.url.replace("http:", "https:"))).toMatchObject({
       type: "not-sent",
-      cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
+      cause: `no TLS connection to the proxy ${plain.host}: it does not speak TLS 1.2 or newer`,
       hint: `check HTTPS_PROXY; ${withoutIt}`,
     });
     const unknown = await startProxy({ certificate: selfSigned() });
@@ -291,7 +291,7 @@ describe("an http service through a proxy", () => {
     });
     expect(await client.call(startCall, never)).toMatchObject({
       type: "not-sent",
-      cause: `no TLS connection to the proxy ${plain.host}: the server there does not speak TLS`,
+      cause: `no TLS connection to the proxy ${plain.host}: it does not speak TLS 1.2 or newer`,
     });
   });
 
