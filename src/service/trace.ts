@@ -2,7 +2,7 @@ import type { Send } from "../exchange/ports.ts";
 import { isSecret, requestOf, type Target } from "./http.ts";
 
 /**
- * A deep copy of a JSON value in which a description replaces the value of every secret field.
+ * A deep copy of a JSON value in which the mark of the redactor replaces the value of every secret field.
  * Secrets inside other text, like a message of the service, are left to the redactor.
  */
 export function maskSecrets(value: unknown, inCard = false): unknown {
@@ -10,17 +10,10 @@ export function maskSecrets(value: unknown, inCard = false): unknown {
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
     const name = key.toLowerCase();
-    if (isSecret(name, inCard)) return [key, masked(inner)];
+    if (isSecret(name, inCard)) return [key, inner === null ? null : "«redacted»"];
     return [key, maskSecrets(inner, inCard || name === "creditcard")];
   });
   return Object.fromEntries(entries);
-}
-
-function masked(value: unknown): unknown {
-  if (value === null || value === undefined) return value;
-  if (typeof value === "string")
-    return `«redacted ${value.length} character${value.length === 1 ? "" : "s"}»`;
-  return `«redacted ${Array.isArray(value) ? "array" : typeof value}»`;
 }
 
 /**
