@@ -213,25 +213,17 @@ function resolveIn(cwd: string | undefined, path: string): string {
  * and the current folder may be anybody's.
  */
 function homeOf(process: NodeJS.Process, given = ""): string {
-  if (isAbsolute(given)) return given;
   try {
-    const { homedir } = process.getBuiltinModule("node:os").userInfo();
-    if (isAbsolute(homedir)) return homedir;
+    const { userInfo } = process.getBuiltinModule("node:os");
+    const home = isAbsolute(given) ? given : userInfo().homedir;
+    if (isAbsolute(home)) return home;
   } catch {
     // A user without an entry.
   }
-  throw new VaultError(
-    "usage",
-    "no home directory: HOME is not an absolute path, and the password database has none for this user",
-    {
-      next: [
-        noted(
-          command`export HOME=/path/to/home`,
-          "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
-        ),
-      ],
-    },
-  );
+  const also = "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE";
+  throw new VaultError("usage", "no home directory: HOME is not an absolute path", {
+    next: [noted(command`export HOME=/path/to/home`, also)],
+  });
 }
 
 /** Settled without loading node:tty, which takes a sixth of a bare start, for all that is redirected. */

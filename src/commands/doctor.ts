@@ -1,7 +1,6 @@
 import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import type { SettingsPart } from "../parts/basics.ts";
 import { configPath, readConfiguration } from "../settings/config-file.ts";
-import { checkSigner } from "../settings/jwt.ts";
 import type { App } from "../app.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Finding } from "../documents/schemas.ts";
@@ -88,7 +87,6 @@ function configurationFinding({ configuration: { directory, profile } }: Setting
 async function applicationFinding(app: App, isOffline: boolean): Promise<Finding> {
   const name = app.settings.serviceName();
   await app.service.client();
-  await checkSigner(app.settings, app.io);
   const application = `${app.settings.appUuid} at ${name}`;
   const found = isOffline ? null : probeFinding(application, await app.service.probe());
   return (

@@ -25,14 +25,10 @@ const assumedLifetimeMs = 300_000;
 const lifetimeSeconds = 300;
 
 /**
- * Creates the token that the settings ask for: given (flag, environment), printed by a command, or signed here; undefined if none
- * is set. `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
+ * Creates the token that the settings ask for: given (flag, environment), printed by a command, or signed here. `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
  * @throws `invalid-input`, which names the setting that is wrong
  */
-export async function createBearerToken(
-  settings: Settings,
-  io: SettingIo,
-): Promise<BearerToken | undefined> {
+export async function createBearerToken(settings: Settings, io: SettingIo): Promise<BearerToken> {
   const { jwt, jwtCommand, timeout } = settings;
   if (jwt !== undefined) {
     const token = checked(await readSecret(io, jwt), jwt.source, io);
@@ -45,24 +41,11 @@ export async function createBearerToken(
       const printed = await runPrintingCommand(jwtCommand, prints, timeout, io, signal);
       return checked(printed, jwtCommand.source, io);
     }, io);
-  return signsHere(settings) ? renewed(async () => await signedToken(settings, io), io) : undefined;
-}
-
-/**
- * Checks key and claims of a token that is signed here. Runs no command.
- * @throws `invalid-input`, as `ready` would
- */
-export async function checkSigner(settings: Settings, io: SettingIo): Promise<void> {
-  if (signsHere(settings)) await signedToken(settings, io);
+  return renewed(async () => await signedToken(settings, io), io);
 }
 
 const invalid = (message: string, facts: VaultError["facts"]): VaultError =>
   new VaultError("invalid-input", message, facts);
-
-const signsHere = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
-  jwt === undefined &&
-  jwtCommand === undefined &&
-  (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
 
 /** A token that is renewed in time. Concurrent calls share one renewal. */
 function renewed(
@@ -137,7 +120,7 @@ export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">):
     'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
   const claims = parseGivenJson(text, source, hint);
   if (!isObject(claims)) throw invalid(`${source}: must be an object`, { hint });
-  const own = ["iat", "exp", "nbf"].find((claim) => Object.hasOwn(claims, claim));
+  const own = ["iat", "exp", "nbf"].find((claim) => claim in claims);
   if (own !== undefined) throw invalid(`${source}: ${own} cannot be set`, { hint });
   return claims;
 }

@@ -55,14 +55,10 @@ async function readCertificates({ text: path, source }: Sourced, io: SettingIo):
   const certificates =
     text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new VaultError(
-      "invalid-input",
-      `${source}: ${path} must contain only valid certificates in PEM`,
-      {
-        hint: "PEM begins with -----BEGIN CERTIFICATE-----",
-        next: [noted(command`openssl x509 -inform der -in ca.cer -out ca.pem`, "converts DER")],
-      },
-    );
+    const rule = `${path} must contain only valid certificates in PEM`;
+    throw new VaultError("invalid-input", `${source}: ${rule}`, {
+      next: [noted(command`openssl x509 -inform der -in ca.cer -out ca.pem`, "converts DER")],
+    });
   }
   const { getCACertificates } = await import("node:tls");
   return [...certificates, ...getCACertificates("extra")];

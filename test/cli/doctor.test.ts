@@ -223,7 +223,7 @@ describe.concurrent("vault doctor: configuration", () => {
     writeFileSync(join(machine.configDir, "config.json"), config);
     await expectProblems(
       machine,
-      ["--offline"],
+      [],
       [
         "application",
         "error",

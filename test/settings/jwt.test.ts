@@ -32,10 +32,6 @@ async function ready(token: BearerToken | undefined): Promise<string | undefined
 describe("which token", () => {
   const profile = { jwt: { command: "echo from.the.profile" } };
 
-  test("none, where nothing is set", async () => {
-    expect(await tokenOf({})).toBeUndefined();
-  });
-
   test("flag over environment over profile", async () => {
     const made = fakeIo({ env: { VAULTSVC_JWT: "from.the.environment" } });
     expect(await ready(await tokenOf(profile, made, { jwt: "from.the.flag" }))).toBe(
