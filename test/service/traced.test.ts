@@ -184,10 +184,7 @@ describe("maskSecrets", () => {
       { name: "a name", number: 7 },
       { name: "a name", number: 7 },
     ],
-    [
-      { creditCard: { issuer: { name: "B" } } },
-      { creditCard: { issuer: { name: "«redacted»" } } },
-    ],
+    [{ creditCard: { issuer: { name: "B" } } }, { creditCard: { issuer: { name: "«redacted»" } } }],
     [
       { responseStatus: { detailedErrors: [{ property: "payload" }] } },
       { responseStatus: { detailedErrors: [{ property: "payload" }] } },
