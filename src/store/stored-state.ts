@@ -124,8 +124,6 @@ export abstract class StoredState {
 
   async beginCreation({ id, service, kind, externalRef }: Creation): Promise<void> {
     await this.prepareCreation();
-    // What records the vault is loaded before its credentials exist.
-    await import("./steps/vault.ts");
     const detail = { kind, externalRef, by: this.parts.by };
     const entry = { at: this.time(), service, uuid: "", exchange: id, event: "creating", detail };
     await this.record(appendingAlone(this.dialect, entry));

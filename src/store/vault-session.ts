@@ -14,7 +14,7 @@ import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/gen
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { exchangeIn, lockLost, vaultRecord } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
-import type * as vaults from "./steps/vault.ts";
+import * as vaults from "./steps/vault.ts";
 
 /** `synced`: on disk when it resolves. `unsynced`: never on disk without earlier changes. */
 export type Durability = "synced" | "unsynced";
@@ -76,18 +76,13 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly recordEnding = this.#step(exchanges.recordEnding);
   readonly settle = this.#step(exchanges.settle);
   readonly recordDeleted = this.#step(exchanges.recordDeleted);
-  readonly recordPair = this.#outside(
-    (steps) => steps.recordPair,
-    ({ credentials }) => [credentials],
-  );
-  readonly adopt = this.#outside(
-    (steps) => steps.adopt,
-    (document) => [document.old, document.new],
-  );
-  readonly markElsewhere = this.#outside((steps) => steps.markElsewhere);
-  readonly resetCounters = this.#outside((steps) => steps.resetCounters);
-  readonly setLabel = this.#outside((steps) => steps.setLabel);
-  readonly forget = this.#outside((steps) => steps.forget);
+  readonly recordPair = this.#step(vaults.recordPair, ({ credentials }) => [credentials]);
+  readonly adopt = this.#step(vaults.adopt, (document) => [document.old, document.new]);
+  readonly markElsewhere = this.#step(vaults.markElsewhere);
+  readonly resetCounters = this.#step(vaults.resetCounters);
+  readonly setLabel = this.#step(vaults.setLabel);
+  readonly forget = this.#step(vaults.forget);
+  readonly #complete = this.#step(vaults.completeCreation, (_, given) => [given.credentials]);
 
   async recordIntent(intent: Intent): Promise<void> {
     await this.run((rows) => exchanges.recordIntent(rows, intent));
@@ -99,15 +94,11 @@ export abstract class StoredVaultSession implements VaultSession {
 
   /** Implements `Store.completeCreation`. A taken label is no reason to lose the credentials. */
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
-    const complete = this.#outside(
-      (steps) => steps.completeCreation,
-      (_, given) => [given.credentials],
-    );
     try {
-      return await complete(creation, vault);
+      return await this.#complete(creation, vault);
     } catch (error) {
       if (vault.label === undefined || asVaultError(error).code !== "usage") throw error;
-      return await complete(creation, { ...vault, label: undefined });
+      return await this.#complete(creation, { ...vault, label: undefined });
     }
   }
 
@@ -136,21 +127,12 @@ export abstract class StoredVaultSession implements VaultSession {
     return [...(await this.#stored()).refusals.keys()];
   }
 
-  /** The method of a step. */
-  #step<Input extends unknown[], T>(step: (rows: VaultRows, ...input: Input) => T) {
-    return async (...input: Input): Promise<T> => await this.run((rows) => step(rows, ...input));
-  }
-
-  /**
-   * The method of a step outside an exchange, loaded when it is used; it learns whether pairs that
-   * `pairsOf` finds are superseded.
-   */
-  #outside<Input extends unknown[], T>(
-    stepOf: (steps: typeof vaults) => (rows: VaultRows, ...input: Input) => T,
+  /** The method of a step, which learns whether pairs that `pairsOf` finds are superseded. */
+  #step<Input extends unknown[], T>(
+    step: (rows: VaultRows, ...input: Input) => T,
     pairsOf: (...input: Input) => readonly Pair[] = () => [],
   ) {
     return async (...input: Input): Promise<T> => {
-      const step = stepOf(await import("./steps/vault.ts"));
       const prints = pairsOf(...input).map((pair) => fingerprint(this.uuid, pair));
       return await this.run((rows) => step(rows, ...input), prints);
     };
