@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { once } from "../at-a-time.ts";
 import { readSecret, type Sourced } from "../settings/given.ts";
 import type { StateHistory } from "../store/sqlite/snapshot.ts";
-import type { State } from "../store/state.ts";
-import type { StoredWhole } from "../store/whole/stored-whole.ts";
+import type { State, StoredWhole } from "../store/whole/stored-whole.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
@@ -15,8 +14,12 @@ import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { directoryOf, type Basics } from "./basics.ts";
 
-export type { RestoreFacts } from "../store/backup/backup.ts";
-export type { DirectoryFacts, ServerFacts, StateFacts } from "../store/whole/stored-whole.ts";
+export type {
+  DirectoryFacts,
+  RestoreFacts,
+  ServerFacts,
+  StateFacts,
+} from "../store/whole/stored-whole.ts";
 
 /** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */
 export interface StatePart {

@@ -23,7 +23,7 @@ export class Keyring {
   ) {
     this.#source = source;
     this.#state = state;
-    this.#warn = withoutRepeats(warn);
+    this.#warn = warn;
     this.#cached = cached;
   }
 
@@ -37,8 +37,7 @@ export class Keyring {
     if (own !== undefined && own.id !== id) throw this.#lacking(id, own);
     const key = own ?? (await this.find(id));
     if (key === null) throw this.#lacking(id);
-    this.#cached.set(id, key);
-    return key;
+    return this.#keep(key);
   }
 
   /** As `key`, if there is one. */
@@ -48,22 +47,19 @@ export class Keyring {
 
   /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
-    const { given } = this.#source;
     const there = this.#cached.get(id) ?? this.#fromFile(id);
-    if (there !== null) return there;
-    const own = await given?.read();
-    return own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
+    const own = there ?? (await this.#source.given?.read());
+    const key = own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
+    return key && this.#keep(key);
   }
 
-  /** What makes the key of a state that has none: the given one, or a new one in a file. */
-  async fresh(): Promise<() => SealingKey> {
-    const given = await this.#source.given?.read();
-    return () => given ?? makeKeyFile(this.#source.folder);
+  /** What makes the key of a state that has none, or another one: a given one, or one in a file. */
+  async fresh(replacing?: SealingKey): Promise<() => SealingKey> {
+    const given = replacing ?? (await this.#source.given?.read());
+    return () => this.#keep(given ?? makeKeyFile(this.#source.folder));
   }
 
-  /** The key that replaces that of the state: the given one, or a new one in a file. */
-  replacement(given: SealingKey | undefined): SealingKey {
-    const key = given ?? makeKeyFile(this.#source.folder);
+  #keep(key: SealingKey): SealingKey {
     this.#cached.set(key.id, key);
     return key;
   }
@@ -98,12 +94,4 @@ export class Keyring {
           : `set key ${id} with ${flag}`,
     });
   }
-}
-
-function withoutRepeats(warn: (message: string) => void): (message: string) => void {
-  const said = new Set<string>();
-  return (message) => {
-    if (!said.has(message)) warn(message);
-    said.add(message);
-  };
 }

@@ -3,6 +3,7 @@ import { VaultError } from "../errors.ts";
 import { closed, type Breaker, type ServiceBreaker } from "../exchange/breaker.ts";
 import { byLabel } from "../exchange/records.ts";
 import { exchangeStates, type ExchangeState } from "../exchange/states.ts";
+import type { Lock } from "../documents/state.ts";
 import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -42,13 +43,30 @@ export interface StateParts {
   warn: (message: string) => void;
 }
 
-/** What both engines do alike: plain queries, the journal of creations, breakers. */
-export abstract class StoredState {
+/** What making a state has come to. */
+export interface Created {
+  created: boolean;
+  /** An older one was brought up to date. */
+  updated: boolean;
+  /** Id of the key that seals it. */
+  keyId: string;
+}
+
+/**
+ * A state in its place: a directory of this machine, or a schema in a PostgreSQL that several
+ * machines share. Reads nothing before the first call. Methods throw `state` if it cannot be used.
+ * Here is what both engines do alike: plain queries, the journal of creations, breakers.
+ */
+export abstract class StoredState implements Store {
   /** What this process last saw of the breakers, by service. */
   readonly breakersKnown = new Map<string, Breaker>();
 
+  /** For messages, documents and marks: a directory, or an address without its password. */
   abstract readonly shown: string;
+  /** Whether machines share it: asking it takes a round trip, and each needs its key. */
   abstract readonly isShared: boolean;
+  /** Whether this process has made it, so far. Locking the first vault makes a local one. */
+  abstract readonly isNew: boolean;
   abstract readonly dialect: Dialect;
   abstract readonly parts: StateParts;
   /** Runs a query. No rows where there is no state yet, and none is made. */
@@ -72,6 +90,19 @@ export abstract class StoredState {
   /** Makes sure, before a vault is created, that its credentials can be sealed and stored. */
   protected abstract prepareCreation(): Promise<void>;
   abstract now(): number;
+  /**
+   * Makes the state and its key as far as they are missing, durable before it returns; a second
+   * call changes nothing. `grant` names a database role that gets all rights needed for use.
+   * @throws `usage` for a role where there are none, before anything is made
+   */
+  abstract create(grant?: string): Promise<Created>;
+  /**
+   * Adds, as candidates, what this machine has kept of exchanges that a shared state may have lost.
+   * Skips vaults in use. A problem of one vault is a warning.
+   */
+  abstract gather(signal: AbortSignal): Promise<void>;
+  /** Who has locked which vault, in the order in which they took it. Never waits for them. */
+  abstract locks(): Promise<Lock[]>;
 
   async *each(uuid?: string): AsyncGenerator<VaultRecord> {
     const values = uuid === undefined ? [] : [uuid.toLowerCase()];

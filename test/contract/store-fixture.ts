@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from "vitest";
 import type { Clock, VaultSession, Waiting } from "../../src/exchange/ports.ts";
 import type { Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State } from "../../src/store/whole/stored-whole.ts";
 
 /** A clock that stands still until somebody sleeps. */
 export class TestClock implements Clock {

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { CreatedVault } from "../../src/exchange/records.ts";
 import { givenKey, parseGivenKey, type KeySource } from "../../src/secrets/keys.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State } from "../../src/store/whole/stored-whole.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/database.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State } from "../../src/store/whole/stored-whole.ts";
 import {
   exchange,
   held,

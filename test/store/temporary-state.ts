@@ -11,7 +11,7 @@ import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/keys.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State } from "../../src/store/whole/stored-whole.ts";
 import { tempDir } from "../support/cleanup.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import {

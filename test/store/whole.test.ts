@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/database.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State, StoredWhole } from "../../src/store/whole/stored-whole.ts";
 import type { Statement } from "../../src/store/tables.ts";
-import type { StoredWhole } from "../../src/store/whole/stored-whole.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
 import { Whole } from "../../src/store/whole/whole.ts";
 import {

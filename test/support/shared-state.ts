@@ -6,7 +6,7 @@ import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import type { SqliteState } from "../../src/store/sqlite/store.ts";
-import type { State } from "../../src/store/state.ts";
+import type { State } from "../../src/store/whole/stored-whole.ts";
 import { tempDir } from "./cleanup.ts";
 import { openLocalHere } from "./in-process.ts";
 import { TestClock, type StoreFixture } from "../contract/store-fixture.ts";

@@ -4,9 +4,8 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keyring.ts";
 import type { Lock } from "../../documents/state.ts";
-import type { Created, State } from "../state.ts";
 import { pruning, type Dialect, type Statement } from "../tables.ts";
-import { StoredState, type StateParts } from "../stored-state.ts";
+import { StoredState, type Created, type StateParts } from "../stored-state.ts";
 import type { Durability, StoredVaultSession } from "../vault-session.ts";
 import { parseAddress, passwordFromFile, type Address } from "./address.ts";
 import { Database, type Row } from "./database.ts";
@@ -30,7 +29,7 @@ interface Ready {
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
  * @throws `state` in every method if database or key is unusable, nothing is there, or in a copy
  */
-export class PostgresStore extends StoredState implements State {
+export class PostgresStore extends StoredState {
   readonly shown: string;
   readonly isShared = true;
   readonly isNew = false;

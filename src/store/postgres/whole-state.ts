@@ -4,7 +4,6 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { StateHistory } from "../sqlite/snapshot.ts";
 import { copyInto } from "../backup/backup.ts";
-import type { Created } from "../state.ts";
 import { StoredWhole, type StateFacts } from "../whole/stored-whole.ts";
 import { marksIn } from "../whole/marks.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
@@ -37,7 +36,7 @@ import {
   formerTables,
   makingWay,
 } from "../version-1.ts";
-import type { StateParts, StoredState } from "../stored-state.ts";
+import type { Created, StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../vault-session.ts";
 
 export interface SharedParts extends StateParts {
@@ -53,7 +52,7 @@ interface SharedStore extends StoredState {
 }
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
-  /** As `State.create`: makes or updates the schema, and makes the key if there is none. */
+  /** As `StoredState.create`: makes or updates the schema, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
     const { created, updated } = await this.#define(grant);

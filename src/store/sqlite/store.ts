@@ -10,10 +10,9 @@ import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Lock } from "../../documents/state.ts";
-import type { Created, State } from "../state.ts";
 import { keyOf } from "../steps/generations.ts";
 import { labelTaken, lockLost, type VaultRow } from "../steps/rows.ts";
-import { StoredState, type StateParts } from "../stored-state.ts";
+import { StoredState, type Created, type StateParts } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
 import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase, type StoreOptions } from "./state-database.ts";
@@ -23,7 +22,7 @@ import type { SqliteWhole } from "./whole-state.ts";
  * A state in a directory. Reads nothing before the first call, creates nothing before one that
  * writes. Methods throw `state` for an unusable directory, database or key, overwriting nothing.
  */
-export class SqliteState extends StoredState implements State {
+export class SqliteState extends StoredState {
   readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;

@@ -12,11 +12,11 @@ import {
   retryBusyDatabase,
 } from "./database.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
-import { engineOf, problemsOf, readerOf, type Restore } from "../backup/backup.ts";
+import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
 import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
+import type { DirectoryFacts, Rekeyed, Restore, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import * as version1 from "../version-1.ts";
 import { notHere } from "../whole/marks.ts";

@@ -1,14 +1,29 @@
-import type { VaultError } from "../../errors.ts";
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
+import type { BackupFacts, RestoredVault } from "../../documents/state.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { GivenKey, KeyPlace } from "../../secrets/keys.ts";
 import type { DiskFacts } from "../../files/disk.ts";
+import { replaceLater } from "../../files/durable-file.ts";
+import { asStateError, isDamaged, onState } from "../../files/state-error.ts";
+import { ofBackup, type GivenKey, type KeyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { BackupFacts } from "../../documents/state.ts";
-import { prepareRestore, writeBackup, type Restore } from "../backup/backup.ts";
-import { rowsOf } from "../document.ts";
-import type { StateHistory } from "../sqlite/snapshot.ts";
+import { command, noted } from "../../way.ts";
+import { checkBackup, contentsOf, copyInto, readerOf, type Holdings } from "../backup/backup.ts";
+import { countedThere, restoreVault } from "../backup/restore-vault.ts";
+import { mapSealed, nameOf, raising, resealing, rowsOf, type VaultColumns } from "../document.ts";
+import { Keyring } from "../keyring.ts";
+import { openSnapshot, type StateHistory } from "../sqlite/snapshot.ts";
+import { keyOf, type Owner } from "../steps/generations.ts";
+import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
-import type { Whole, WholeOperation, WholePlace, WholeReader } from "./whole.ts";
+import { appendingAlone, marking, ofState } from "../tables.ts";
+import { withPredecessors } from "./marks.ts";
+import { marksAt, tables, WholePlace, type WholeReader } from "./whole.ts";
+
+/** A state, and operations on the whole of it. */
+export type State = StoredState & { whole(): Promise<StoredWhole> };
 
 export interface Rekeyed {
   /** Id of the former key; null where there was none. */
@@ -59,22 +74,34 @@ export interface ServerFacts {
   keyId: string;
 }
 
+export interface RestoreFacts {
+  vaults: RestoredVault[];
+  /** Vaults that others held for too long; nothing of them was restored. */
+  failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
+}
+
+/** A restore that was prepared: nothing is changed yet. */
+export interface Restore {
+  backup: Holdings;
+  /** There is no state yet that holds anything. */
+  isEmpty: boolean;
+  /** @throws `interrupted`, `state`, with some of the vaults restored; `busy` before that */
+  run: (waiting: Waiting) => Promise<RestoreFacts>;
+}
+
+const isUnwritable = "the backup cannot be written";
+
 /** Operations on a whole state. Each engine's method does what only that engine needs. */
-export abstract class StoredWhole<Store extends StoredState = StoredState> implements WholePlace {
+export abstract class StoredWhole<Store extends StoredState = StoredState> extends WholePlace {
   readonly shown: string;
   readonly store: Store;
 
   constructor(store: Store) {
+    super();
     this.shown = store.shown;
     this.store = store;
   }
 
-  abstract read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
-  abstract transact<T>(
-    operation: WholeOperation,
-    waiting: Waiting,
-    work: (whole: Whole) => Promise<T>,
-  ): Promise<T>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   abstract inspect(): Promise<StateFacts>;
   /** What the journal tells, as of now; null where there is none. */
@@ -82,14 +109,130 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> imple
   /** @throws `state` if it is missing or not used any more, and where its key is missing */
   protected abstract expectUsable(): Promise<void>;
 
+  /**
+   * Writes a backup. Values stay sealed; the key is not copied. The file (mode 0600, alike for both
+   * engines) is whole and durable when this resolves, or does not exist. Before, all credentials
+   * count as known elsewhere; failing that is a warning.
+   * @throws `state` if the state cannot be read, or the file not be written
+   */
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
     await this.expectUsable();
-    return await writeBackup(this, file, signal);
+    const { dialect, parts } = this.store;
+    const { clock, warn, keyring } = parts;
+    const now = clock.now();
+    try {
+      const holdings = await replaceLater(file, async (temporary) => {
+        await this.read(async (source) => {
+          const db = new DatabaseSync(temporary);
+          try {
+            // It is synced as a whole, and nothing is left beside it.
+            db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
+            await copyInto(db, source, tables, signal);
+            db.exec("COMMIT");
+          } catch (error) {
+            // A damaged source is told as that.
+            throw isDamaged(error) ? error : asStateError(file, error, isUnwritable);
+          } finally {
+            db.close();
+          }
+        });
+        const copied = await contentsOf(temporary, keyring, warn);
+        const { vaults, pending, keyId } = copied;
+        const entry = ofState("backup", now, { file, vaults, pending, keyId });
+        // After the snapshot, so that all in it is known elsewhere; and before the file is there: a
+        // crash in between leaves none that the state does not know of.
+        await this.store
+          .record(raising(dialect, "copies"), appendingAlone(dialect, entry))
+          .catch((error: unknown) =>
+            warn(`the state could not record the backup: ${(error as Error).message}`),
+          );
+        return copied;
+      });
+      const at = new Date(now).toISOString();
+      return { ...holdings, file, bytes: statSync(file).size, at };
+    } catch (error) {
+      throw asStateError(file, error, isUnwritable);
+    }
   }
 
-  /** See `prepareRestore`; `file` is absolute. */
+  /**
+   * Prepares a restore; `given` is the key of the file if that is not this state's. Each vault is
+   * restored under its own lock: killed at any instant and run again, it has the same result.
+   * @throws `invalid-input`, `state` for a file that is no whole backup, or an unusable present state
+   */
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
-    return await prepareRestore(this, file, given);
+    const { keySource, warn, keys } = this.store.parts;
+    const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
+    const backup = await checkBackup(file, keyring, warn);
+    const isEmpty = (await this.read(async (here) => await here.isEmpty())) ?? true;
+    const run = async (waiting: Waiting): Promise<RestoreFacts> => {
+      const db = onState(file, () => openSnapshot(file, "the backup"), "the backup cannot be used");
+      try {
+        return await this.#restoreAll(file, readerOf(db, keyring), waiting);
+      } finally {
+        db.close();
+      }
+    };
+    return { backup, isEmpty, run };
+  }
+
+  async #restoreAll(file: string, source: WholeReader, waiting: Waiting): Promise<RestoreFacts> {
+    const { store } = this;
+    const { dialect, parts } = store;
+    const from = await source.key();
+    const at = new Date(parts.clock.now()).toISOString();
+    const rowsAt = (row: VaultColumns): VaultRows => rowsOf({ ...row, at }, row, source.marks);
+    const counted: string[] = [];
+    for await (const row of source.vaults()) counted.push(...countedThere(rowsAt(row)).ids);
+    const past = new Set(await this.read(async (here) => await here.exchangesAmong(counted)));
+    const vaults: RestoredVault[] = [];
+    const failed: RestoreFacts["failed"] = [];
+    const restoreOne = async (row: VaultColumns): Promise<void> => {
+      const { service, uuid, label } = row;
+      const { credentials, superseded } = rowsAt(row);
+      const spent = new Set([...superseded, ...(await source.spent(row))]);
+      const prints = [...spent, ...credentials.map(({ fingerprint }) => fingerprint)];
+      try {
+        const session = await store.lock(service, uuid, waiting, false);
+        const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
+          await session.run((rows) => {
+            const theirs = rowsAt(mapSealed(row, resealing(from, keyOf(rows))));
+            return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
+          }, prints);
+        try {
+          vaults.push(
+            await restore(false).catch(async (error: unknown) => {
+              // A label that another vault has here is dropped.
+              if (!(error instanceof VaultError) || error.code !== "usage") throw error;
+              return await restore(true);
+            }),
+          );
+        } finally {
+          await session.release();
+        }
+      } catch (cause) {
+        const error = asVaultError(cause);
+        const next = [noted(command`vault state restore ${file}`, "restores what is missing")];
+        const facts = { retry: "safe", next } as const;
+        if (error.code === "interrupted")
+          throw new VaultError("interrupted", "interrupted; the restore is incomplete", facts);
+        if (error.code !== "busy") throw error;
+        failed.push({ service, uuid, label, error });
+      }
+    };
+    await eachOf(source.vaults(), vaultsAtATime, restoreOne);
+    const { state, predecessors: former } = source.marks;
+    const predecessors = withPredecessors((await marksAt(this)) ?? source.marks, [
+      state,
+      ...former,
+    ]);
+    const taken = vaults.filter(({ reason }) => reason === "taken").length;
+    await store.record(
+      appendingAlone(dialect, ofState("restored", parts.clock.now(), { file, taken })),
+      marking(dialect.prefix, "predecessors", JSON.stringify(predecessors)),
+    );
+    const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
+    return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
   }
 
   /**
@@ -100,9 +243,10 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> imple
    */
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
     const { keyring, clock } = this.store.parts;
+    const make = await keyring.fresh(given);
     return await this.transact("rekey", waiting, async (whole) => {
       const from = whole.marks.key;
-      const to = keyring.replacement(given);
+      const to = make();
       const machines = new Set<string>();
       for await (const row of whole.vaults())
         for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)

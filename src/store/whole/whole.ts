@@ -12,17 +12,17 @@ import type { Marks } from "./marks.ts";
 export type WholeOperation = "claim" | "move" | "rekey";
 
 /** A place for a state, local or in a database. Methods throw `state` if it cannot be used. */
-export interface WholePlace {
+export abstract class WholePlace {
   /** For messages and marks: a directory, or an address without its password. */
-  readonly shown: string;
+  abstract readonly shown: string;
   /** Reads a snapshot while others go on; null if nothing is there. */
-  read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
+  abstract read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
   /**
    * Does the work in one transaction once no vault is in use; if it throws, nothing is changed.
    * Nobody begins anything meanwhile; a stall does no harm. Makes a missing local state.
    * @throws `busy`, `interrupted`; `state` for one that was moved, unless the operation handles it
    */
-  transact<T>(
+  abstract transact<T>(
     operation: WholeOperation,
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,

@@ -267,10 +267,8 @@ describe("two machines that move into one shared state", () => {
     const { target, to, local } = await machines();
     const [a, b] = local;
     // Only the text of the path is the same.
-    const named = (place: WholePlace): WholePlace => ({
-      ...hooked(place, 0, {}),
-      shown: "/var/lib/vault",
-    });
+    const named = (place: WholePlace): WholePlace =>
+      Object.assign(hooked(place, 0, {}), { shown: "/var/lib/vault" });
     await expect(
       moveState(hooked(named(a.place), fenced, { after: died }), to, patient(target.clock)),
     ).rejects.toThrow("died");
