@@ -29,7 +29,7 @@ export interface Rekeyed {
   /** Id of the former key; null where there was none. */
   from: string | null;
   to: string;
-  /** Number of sealed values that were changed. */
+  /** Number of sealed values. */
   values: number;
   /** Names of the machines that have used the state. */
   machines: string[];
@@ -251,11 +251,11 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
       for await (const row of whole.vaults())
         for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
           if (actor !== null) machines.add(actor.host);
-      const values = await whole.reseal(to);
+      await whole.reseal(to);
       await whole.mark({ key: to.id });
-      await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
       // Everything opens with it, or the transaction ends here.
-      await whole.openAll(to);
+      const values = await whole.openAll(to);
+      await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
       return { from, to: to.id, values, machines: [...machines].sort() };
     });
   }

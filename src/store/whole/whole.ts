@@ -79,10 +79,17 @@ export class WholeReader {
       opened += 1;
       return value;
     };
+    for await (const _ of this.mapped(open));
+    return opened;
+  }
+
+  /** The tables with sealed values, with what `by` makes of each. */
+  protected async *mapped(
+    by: (place: VaultPlace, value: string) => string,
+  ): AsyncGenerator<[Table, Row[]]> {
     for (const table of ["vaults", "runs"] as const)
       for await (const rows of this.rows(table))
-        for (const row of rows) mapSealed(row as never, open);
-    return opened;
+        yield [table, rows.map((row) => mapSealed(row as never, by))];
   }
 
   /** Whether it has never held anything. */
@@ -150,22 +157,10 @@ export class Whole extends WholeReader {
     return known;
   }
 
-  /** Reseals all; returns how many had another key. @throws `state` if one does not open */
-  async reseal(to: SealingKey): Promise<number> {
-    let count = 0;
-    const anew = resealing(await this.key(), to);
-    const counted = (place: VaultPlace, value: string): string => {
-      const now = anew(place, value);
-      count += Number(now !== value);
-      return now;
-    };
-    for (const table of ["vaults", "runs"] as const)
-      for await (const rows of this.rows(table))
-        await this.put(
-          table,
-          rows.map((row) => mapSealed(row as never, counted)),
-        );
-    return count;
+  /** Reseals all. @throws `state` for a value that does not open */
+  async reseal(to: SealingKey): Promise<void> {
+    const anew = this.mapped(resealing(await this.key(), to));
+    for await (const [table, rows] of anew) await this.put(table, rows);
   }
 
   /** Adds rows, or puts them in the place of those with their key. */
