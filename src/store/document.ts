@@ -60,34 +60,32 @@ export type Sealed = Partial<Record<VaultPlace["column"], Record<string, string>
 /** What is stored of a vault, parsed. @throws `state` for what a disk or another program made of it */
 export function parseStored(
   uuid: string,
-  { doc, sealed }: { doc: string; sealed?: string },
+  stored: { doc: string; sealed?: string },
 ): { doc: Doc; sealed: Sealed } {
-  let parsed: unknown[] = [];
+  const isText = (value: unknown): boolean => typeof value === "string";
+  const isOf = (value: unknown, is: (each: unknown) => boolean): boolean =>
+    isObject(value) && Object.values(value).every(is);
   try {
-    parsed = [doc, sealed ?? "{}"].map((text) => JSON.parse(text) as unknown);
+    const doc = JSON.parse(stored.doc) as Doc;
+    const sealed = JSON.parse(stored.sealed ?? "{}") as Sealed;
+    const pairs = sealed["credentials.sealed"];
+    // What is no list has no `every`. What is listed comes without its sealed values.
+    if (
+      isObject(doc.vault) &&
+      isOf(doc.vault.carried ?? {}, Number.isSafeInteger) &&
+      doc.exchanges.every(isObject) &&
+      doc.refusals.every(Array.isArray) &&
+      isOf(sealed, (values) => isOf(values, isText)) &&
+      doc.credentials.every(isObject) &&
+      doc.credentials.every(
+        ({ kept, generation }) =>
+          !kept || stored.sealed === undefined || isText(pairs?.[generation]),
+      )
+    )
+      return { doc, sealed };
   } catch {
     // Told below.
   }
-  const [read, values] = parsed as [Partial<Doc>?, Sealed?];
-  const { vault, credentials, exchanges, refusals } = read ?? {};
-  const isList = <T>(value: T[] | undefined, isOne: (each: T) => boolean): boolean =>
-    Array.isArray(value) && value.every(isOne);
-  const isText = (value: unknown): boolean => typeof value === "string";
-  const areTexts = (value: unknown): boolean =>
-    isObject(value) && Object.values(value).every(isText);
-  const pairs = values?.["credentials.sealed"];
-  if (
-    isObject(vault) &&
-    isList(credentials, isObject) &&
-    isList(exchanges, isObject) &&
-    isList(refusals, Array.isArray) &&
-    isObject(values) &&
-    Object.values(values).every(areTexts) &&
-    // What is listed comes without its sealed values.
-    (sealed === undefined ||
-      isList(credentials, ({ kept, generation }) => !kept || isText(pairs?.[generation])))
-  )
-    return { doc: read as Doc, sealed: values };
   const restoring = command`vault state restore FILE --state LOCATION`;
   const next = [noted(restoring, "restores a backup into an empty place")];
   throw new VaultError("state", `the document of vault ${uuid} is damaged`, { next });
@@ -158,23 +156,18 @@ export function columnsOf(rows: VaultRows): VaultColumns {
     exchanges: rows.exchanges.map(({ token: _token, ...row }) => row),
     refusals: [...rows.refusals],
   };
-  const values = (of: [string | number, string | null][]): Record<string, string> =>
-    Object.fromEntries(of.filter((entry): entry is [string, string] => entry[1] !== null));
-  const sealed: Sealed = {
-    "credentials.sealed": values(rows.credentials.map((row) => [row.generation, row.sealed])),
-    "exchanges.token": values(rows.exchanges.map((row) => [row.id, row.token])),
-  };
+  // JSON has no undefined values.
+  const sealed = JSON.stringify({
+    "credentials.sealed": Object.fromEntries(
+      rows.credentials.map((row) => [row.generation, row.sealed ?? undefined]),
+    ),
+    "exchanges.token": Object.fromEntries(
+      rows.exchanges.map((row) => [row.id, row.token ?? undefined]),
+    ),
+  });
   const isCounted = vault.carried !== null;
   const status = vault.forgotten ? (isCounted ? "counted" : "forgotten") : open ? "open" : "closed";
-  return {
-    service,
-    uuid,
-    label,
-    kind,
-    status,
-    doc: JSON.stringify(doc),
-    sealed: JSON.stringify(sealed),
-  };
+  return { service, uuid, label, kind, status, doc: JSON.stringify(doc), sealed };
 }
 
 /** Replaces each sealed value of a row of `vaults` or `runs` by what `by` makes of it, at its place. */

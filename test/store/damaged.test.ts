@@ -103,6 +103,9 @@ describe("a state that cannot be used", () => {
     '{"vault":3,"credentials":[],"exchanges":[],"refusals":[]}',
     '{"vault":{},"credentials":[3],"exchanges":[],"refusals":[]}',
     '{"vault":{},"credentials":[],"exchanges":[],"refusals":[3]}',
+    // Counters that are no numbers would exceed no limit.
+    '{"vault":{"carried":3},"credentials":[],"exchanges":[],"refusals":[]}',
+    '{"vault":{"carried":{"failedAttempts":"2"}},"credentials":[],"exchanges":[],"refusals":[]}',
   ])("a vault whose document is %s is damaged, and the others are not", async (doc) => {
     await settled();
     state.sql(`UPDATE vaults SET doc = '${doc}'`);
