@@ -213,13 +213,7 @@ export async function waitForLock<T>(
     if (done !== null) return done.result;
   } catch (error) {
     if (!waiting.signal.aborted) throw error;
-    throw new VaultError(
-      "interrupted",
-      obstacle === undefined
-        ? "interrupted; nothing was sent"
-        : "interrupted while waiting for another process that is using the vault; nothing was sent",
-      { uuid, retry: "safe" },
-    );
+    throw new VaultError("interrupted", "interrupted; nothing was sent", { uuid, retry: "safe" });
   }
   throw obstacle ?? busy(uuid);
 }
