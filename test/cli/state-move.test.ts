@@ -95,7 +95,7 @@ describe("a state that is moved", () => {
     expectExit(await at(former, "state", "move", "--to", moved, "--yes"), 0);
     const back = ["state", "move", "--to", former, "--yes", "--json"];
     const refused = await at(moved, ...back);
-    expectError(refused, "state", /what is left of a state that was moved to .*moved is there/);
+    expectError(refused, "state", /another state is there already/);
     expect(errorOf(refused).help).toContain("move that aside");
     renameSync(former, `${former}-before`);
     expectExit(await at(moved, ...back), 0);

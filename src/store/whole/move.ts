@@ -63,14 +63,11 @@ export async function moveState(
 /** Fences the state for a move to an empty place, made if need be, so that it has an id. */
 async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
   // Before anything is made, and before the key of the target is asked for.
-  const about = async (whole: WholeReader) => ({
-    ...whole.marks,
-    isEmpty: await whole.isEmpty(),
-  });
+  const about = async (whole: WholeReader) => ({ ...whole.marks, isEmpty: await whole.isEmpty() });
   const [here, there] = [await from.read(about), await to.read(about)];
   if (there !== null && there.state === here?.state)
     throw new VaultError("usage", "--to: the state is already there");
-  if (there?.isEmpty === false) throw inTheWay(to.shown, there.moved);
+  if (there?.isEmpty === false) throw inTheWay(to.shown);
   if (here?.isEmpty === true) throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async ({ marks }) => {
     if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
@@ -195,16 +192,11 @@ const nothingToMove = (shown: string): VaultError =>
     hint: "--state LOCATION (names another one)",
   });
 
-const inTheWay = (shown: string, moved: Fence | null = null): VaultError => {
-  const what =
-    moved === null
-      ? "another state is there already"
-      : `what is left of a state that was moved to ${moved.to} is there`;
-  return new VaultError("state", `${what}: ${shown}; nothing was changed`, {
+const inTheWay = (shown: string): VaultError =>
+  new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
     hint: "name an empty place with --to, bring single vaults there, or, if it is a directory, move that aside",
     next: [command`vault help shared-state`],
   });
-};
 
 const canceledMove = (shown: string): VaultError =>
   new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
