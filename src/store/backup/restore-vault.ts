@@ -6,7 +6,6 @@ import type { RestoredVault } from "../../documents/state.ts";
 import { doubt } from "../document.ts";
 import {
   addGeneration,
-  findCredentials,
   findGeneration,
   keyOf,
   liveGeneration,
@@ -258,4 +257,15 @@ export function countedThere({ vault, exchanges }: VaultRows) {
       possiblyFailed: carriedFailed?.possiblyFailed ?? 0,
     },
   };
+}
+
+/** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
+function findCredentials(
+  { credentials }: Pick<VaultRows, "credentials">,
+  print: string,
+): CredentialsRow | undefined {
+  const alike = credentials.filter((row) => row.fingerprint === print);
+  return (
+    alike.find(({ standing }) => standing === "current") ?? alike.findLast(isLive) ?? alike.at(-1)
+  );
 }

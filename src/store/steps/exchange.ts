@@ -4,7 +4,6 @@ import { endedByStart, openStates, type HoldReason } from "../../exchange/states
 import { seal } from "../../secrets/sealing.ts";
 import {
   begun,
-  endExchange,
   exchangeIn,
   findExchange,
   forgotten,
@@ -26,7 +25,6 @@ import {
   forgetRefusal,
   keptGeneration,
   keyOf,
-  prove,
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
@@ -259,4 +257,44 @@ function pairOffered(rows: VaultRows, row: ExchangeRow): CredentialsRow {
   if (offered === undefined)
     throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
   return offered;
+}
+
+/** States after which nothing more happens, and the token is useless. */
+type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";
+
+/** Ends an exchange, with a journal entry, and erases its token. */
+function endExchange(
+  rows: VaultRows,
+  row: ExchangeRow,
+  state: FinalState,
+  detail: Record<string, unknown> = {},
+): void {
+  journal(rows, state, row.id, { from: row.state, ...detail });
+  update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
+}
+
+/** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
+const keptSuperseded = 5;
+
+/** Records that a pair was accepted: it is current, its rivals are superseded. */
+function prove(
+  { credentials, superseded }: VaultRows,
+  current: CredentialsRow,
+  rivals: readonly CredentialsRow[],
+): void {
+  for (const row of rivals.filter((each) => each !== current)) {
+    row.standing = "superseded";
+    superseded.add(row.fingerprint);
+  }
+  update(current, {
+    standing: "current",
+    proven: true,
+    refused: false,
+    placed: null,
+    ended: false,
+  });
+  const kept = credentials.filter(
+    ({ standing, sealed }) => standing === "superseded" && sealed !== null,
+  );
+  for (const row of kept.slice(0, -keptSuperseded)) row.sealed = null;
 }

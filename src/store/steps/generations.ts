@@ -47,10 +47,7 @@ function notKept(uuid: string, generation: number): VaultError {
   return new VaultError(
     "state",
     `generation ${generation} of vault ${uuid} is not stored in this state`,
-    {
-      uuid,
-      next: [command`vault status ${uuid} --history`],
-    },
+    { uuid, next: [command`vault status ${uuid} --history`] },
   );
 }
 
@@ -73,9 +70,6 @@ export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): stri
   const json = token.startsWith(former) ? token.slice(former.length) : token;
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }
-
-/** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
-const keptSuperseded = 5;
 
 /** A pair with its hashedPin, if there is one, and nothing else. */
 export const withPin = (
@@ -141,17 +135,6 @@ export function updateSentWithPair(
   if (device !== undefined) row.device = device;
 }
 
-/** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
-export function findCredentials(
-  { credentials }: Pick<VaultRows, "credentials">,
-  print: string,
-): CredentialsRow | undefined {
-  const alike = credentials.filter((row) => row.fingerprint === print);
-  return (
-    alike.find(({ standing }) => standing === "current") ?? alike.findLast(isLive) ?? alike.at(-1)
-  );
-}
-
 /** Whether a pair was superseded, and has not come back to life. */
 export const isSpent = (rows: VaultRows, print: string): boolean =>
   rows.superseded.has(print) && liveGeneration(rows, print) === undefined;
@@ -162,29 +145,6 @@ export const liveGeneration = (
   print: string,
 ): CredentialsRow | undefined =>
   credentials.findLast((row) => row.fingerprint === print && isLive(row));
-
-/** Records that a pair was accepted: it is current, its rivals are superseded. */
-export function prove(
-  { credentials, superseded }: VaultRows,
-  current: CredentialsRow,
-  rivals: readonly CredentialsRow[],
-): void {
-  for (const row of rivals.filter((each) => each !== current)) {
-    row.standing = "superseded";
-    superseded.add(row.fingerprint);
-  }
-  update(current, {
-    standing: "current",
-    proven: true,
-    refused: false,
-    placed: null,
-    ended: false,
-  });
-  const kept = credentials.filter(
-    ({ standing, sealed }) => standing === "superseded" && sealed !== null,
-  );
-  for (const row of kept.slice(0, -keptSuperseded)) row.sealed = null;
-}
 
 /** Clears the refusals of a pair, which may be valid by now. */
 export function forgetRefusal(

@@ -12,7 +12,6 @@ import type {
   VaultRecord,
 } from "../../exchange/records.ts";
 import { exchangeStates, openStates, type ExchangeState } from "../../exchange/states.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
 
@@ -137,10 +136,7 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   throw new VaultError(
     "no-credentials",
     `no credentials are known for vault ${uuid} at ${service}`,
-    {
-      uuid,
-      next: [command`vault import ${uuid} --kind KIND --credentials @FILE`],
-    },
+    { uuid, next: [command`vault import ${uuid} --kind KIND --credentials @FILE`] },
   );
 }
 
@@ -161,21 +157,6 @@ export const forgotten = {
 
 /** Columns of a vault whose exchanges alone count toward lockout. */
 export const nothingCarried = { carried: null, carriedUpTo: null } satisfies Carried;
-
-/** The row of the vault, created if there is none. */
-export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
-  rows.vault ??= {
-    service: rows.service,
-    uuid: rows.uuid,
-    kind,
-    lastGeneration: 0,
-    ...nothingCarried,
-    provenAt: null,
-    proofExpiry: null,
-    ...forgotten,
-  };
-  return rows.vault;
-}
 
 /** Sets some columns of a row, with their types checked. */
 export function update<Row extends object>(row: Row, columns: NoInfer<Partial<Row>>): void {
@@ -209,11 +190,7 @@ export function lockLost(uuid: string, what: string): VaultError {
   return new VaultError(
     "state",
     `lost the lock of vault ${uuid} to another process (${what}); nothing more is sent`,
-    {
-      uuid,
-      next: [command`vault status ${uuid}`],
-      retry: "after-status",
-    },
+    { uuid, next: [command`vault status ${uuid}`], retry: "after-status" },
   );
 }
 
@@ -228,9 +205,6 @@ export const labelTaken = (uuid: string, other?: string): VaultError =>
       next: [noted(command`vault label ${other ?? "VAULT"} TEXT`, "renames the one that has it")],
     },
   );
-
-/** States after which nothing more happens, and the token is useless. */
-type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";
 
 export const findExchange = (
   { exchanges }: VaultRows,
@@ -253,17 +227,6 @@ export function exchangeIn(
   if (!from.includes(row.state))
     throw lockLost(rows.uuid, `exchange ${exchangeId} is ${row.state}, not ${from.join(" or ")}`);
   return row;
-}
-
-/** Ends an exchange, with a journal entry, and erases its token. */
-export function endExchange(
-  rows: VaultRows,
-  row: ExchangeRow,
-  state: FinalState,
-  detail: Record<string, unknown> = {},
-): void {
-  journal(rows, state, row.id, { from: row.state, ...detail });
-  update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
 }
 
 /** What exchanges see of a vault, without the store's own fields. Null if it is not known. */

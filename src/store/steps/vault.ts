@@ -11,6 +11,7 @@ import type {
 } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { command, noted } from "../../way.ts";
@@ -26,14 +27,13 @@ import {
   updateSentWithPair,
   withPin,
 } from "./generations.ts";
-import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
 import {
   begun,
   findExchange,
   forgotten,
   isSameDevice,
   journal,
-  knownVault,
   nothingCarried,
   openExchangeOf,
   update,
@@ -171,10 +171,7 @@ function ensureGeneration(
     throw new VaultError(
       "no-credentials",
       `the credentials given for vault ${rows.uuid} were superseded; they are never sent`,
-      {
-        uuid: rows.uuid,
-        next: [command`vault status ${rows.uuid} --history`],
-      },
+      { uuid: rows.uuid, next: [command`vault status ${rows.uuid} --history`] },
     );
   }
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
@@ -273,4 +270,19 @@ export function forget(rows: VaultRows): void {
 export function setLabel(rows: VaultRows, label: string): void {
   vaultOf(rows).label = label;
   journal(rows, "labelled", null, { label });
+}
+
+/** The row of the vault, created if there is none. */
+function knownVault(rows: VaultRows, kind: Kind): VaultRow {
+  rows.vault ??= {
+    service: rows.service,
+    uuid: rows.uuid,
+    kind,
+    lastGeneration: 0,
+    ...nothingCarried,
+    provenAt: null,
+    proofExpiry: null,
+    ...forgotten,
+  };
+  return rows.vault;
 }

@@ -66,17 +66,13 @@ export function notHere(place: string, { fence, moved }: Marks, isThere = false)
     return new VaultError(
       "state",
       `the state ${place} was moved to ${moved.to}; nothing was sent`,
-      {
-        next: isThere ? [there] : [there, claiming(place)],
-      },
+      { next: isThere ? [there] : [there, claiming(place)] },
     );
   }
   const to = fence?.to ?? "another place";
   return new VaultError(
     "state",
     `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
-    {
-      next: waysToEnd(place, to),
-    },
+    { next: waysToEnd(place, to) },
   );
 }
