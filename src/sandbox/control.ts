@@ -4,6 +4,7 @@ import path from "node:path";
 import { once } from "node:events";
 import { json } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
+import * as z from "zod/mini";
 import type {
   AuditDocument,
   AuditItem,
@@ -13,7 +14,8 @@ import type {
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { createFolder } from "../files/private-directory.ts";
-import { parseJson } from "../protocol/json.ts";
+import { parseGivenJson, parseJson } from "../protocol/json.ts";
+import { checkGiven } from "../protocol/validate.ts";
 import { parseFault } from "./faults.ts";
 import { attempt, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { sameSecret, type VaultState } from "./model.ts";
@@ -127,6 +129,8 @@ export function control(running: Controlled, request: SandboxRequest): Outcome {
   }
 }
 
+const wantedFaults = z.object({ faults: z.array(z.string()), clear: z.optional(z.boolean()) });
+
 const actions: Record<string, (running: Controlled, vault: string, body: string) => object> = {
   "GET ready": ({ ready }) => ready(),
   "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
@@ -142,7 +146,7 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
   "POST unlock": ({ sandbox }, vault) => shown(sandbox.unlock(vault)),
   // All are checked before anything is cleared.
   "POST fault": ({ sandbox: { faults } }, _, body) => {
-    const given = parseJson(body) as { faults: readonly string[]; clear?: boolean };
+    const given = checkGiven(wantedFaults, parseGivenJson(body, "body", "it must be JSON"), "body");
     const rules = given.faults.map(parseFault);
     if (given.clear === true) faults.clear();
     faults.add(rules);
@@ -157,19 +161,6 @@ const shown = (vault: VaultState): SandboxDocument<"sandbox lock"> => ({
   status: vault.state,
 });
 
-const columns = [
-  "id",
-  "time",
-  "action",
-  "outcome",
-  "vaultUuid",
-  "applicationUuid",
-  "externalRef",
-  "ipAddress",
-  "endpoint",
-  "description",
-] as const;
-
 /** Returns what formats an export of this name, which asks for a form in either case; else undefined. */
 export function auditExport(file: string) {
   const [, form, gz] = /\.(ndjson|csv)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
@@ -183,6 +174,7 @@ export function auditExport(file: string) {
 
 /** RFC 4180 with a header line; null is an empty cell. */
 function asCsv(items: readonly AuditItem[]): string {
+  const columns = Object.keys(items[0] ?? {}) as (keyof AuditItem)[];
   const rows = [columns, ...items.map((item) => columns.map((column) => item[column] ?? ""))];
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

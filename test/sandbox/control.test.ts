@@ -80,9 +80,9 @@ describe("the control routes", () => {
       404,
     );
     for (const [body, status] of [
-      ["{", 500],
-      ["1", 500],
-      ['{"faults":1}', 500],
+      ["{", 400],
+      ["1", 400],
+      ['{"faults":1}', 400],
       ['{"faults":["end:cut", null]}', 400],
     ] as const) {
       const refused = await request(sandbox, "POST", "/sandbox/fault", body, { authorization });
