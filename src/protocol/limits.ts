@@ -25,8 +25,4 @@ export const isExternalRef = (text: string): boolean =>
   text.isWellFormed() && text !== "" && characters(text) <= 64;
 
 /** Length in Unicode characters, as the interface counts it. */
-export function characters(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
+export const characters = (text: string): number => Array.from(text).length;

@@ -8,31 +8,19 @@ import { withoutPassword } from "../protocol/address.ts";
 import { definitionOf, settingNames } from "./definitions.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 
-const longestLine = 64 * 1024;
-const leftOut = `[a line of more than ${longestLine} characters was omitted]\n`;
-
 /**
- * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines
- * that are too long. Completes a last line when the stream ends; drops it if the stream never ends.
+ * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Completes a last line when
+ * the stream ends; drops it if the stream never ends.
  */
 function forwardLines(stream: Readable, forward: (lines: string) => void): void {
   let rest = "";
-  let isTooLong = false;
-  const flush = (lines: string): void => {
-    forward(isTooLong ? leftOut + lines.slice(lines.indexOf("\n") + 1) : lines);
-    rest = "";
-    isTooLong = false;
-  };
   stream.setEncoding("utf8").on("data", (text: string) => {
     const end = text.lastIndexOf("\n") + 1;
-    if (end > 0) flush(rest + text.slice(0, end));
-    rest += text.slice(end);
-    if (rest.length <= longestLine) return;
-    rest = "";
-    isTooLong = true;
+    if (end > 0) forward(rest + text.slice(0, end));
+    rest = (end > 0 ? "" : rest) + text.slice(end);
   });
   stream.on("end", () => {
-    if (rest !== "" || isTooLong) flush(`${rest}\n`);
+    if (rest !== "") forward(`${rest}\n`);
   });
 }
 
@@ -134,7 +122,7 @@ export async function runShellCommand(
   }
 }
 
-/** Characters of output, more than any token or key has. Of stderr, the last ones are kept. */
+/** Characters of output, more than any token or key has. */
 const outputLimit = 64 * 1024;
 
 /**
@@ -163,12 +151,7 @@ export async function runPrintingCommand(
       if (output.length > outputLimit)
         stop(`printed more than ${outputLimit} characters and was stopped`);
     },
-    onLines: (lines) => {
-      messages += lines;
-      // By whole lines, because no secret may be cut.
-      if (messages.length > outputLimit)
-        messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
-    },
+    onLines: (lines) => (messages += lines),
   });
   if (failure === undefined) redactor.add(output.trim());
   // Also what has other text around it, and is refused; of a token, each part. The id of a key has 16 characters, and is no secret.
