@@ -69,9 +69,8 @@ export function createService({ io, settings, state }: Local, version: string): 
       narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
     return await openClients(settings);
   });
-  const client = once(async () =>
-    (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor }),
-  );
+  const own = { learnSecret: redactor.add, waitFor: narrator.waitFor };
+  const client = once(async () => (await clients())(own));
   return {
     client,
     single: async () => ({
@@ -94,8 +93,7 @@ export function createService({ io, settings, state }: Local, version: string): 
       const { sendProbe } = await import("../exchange/start/breaker-gate.ts");
       // A place would have to be taken in the state, which may not be there.
       const clients = await openClients({ ...wanted, rate: 0 });
-      const service = clients({ learnSecret: redactor.add, waitFor: narrator.waitFor });
-      return await sendProbe({ service, clock: io.host, ...io.waiting });
+      return await sendProbe({ service: clients(own), clock: io.host, ...io.waiting });
     },
     device: once(async () => {
       if (settings.device === undefined) return undefined;

@@ -168,11 +168,11 @@ export interface CreateSuccess extends AnsweredFacts {
 export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...body } = answer.body;
-  const objects = [object(body["vault"]) ?? body, ...objectsIn(body)];
+  const vault = object(body["vault"]) ?? body;
+  const objects = [vault, ...objectsIn(body)];
   const pair = objects.map(pairIn).find((one) => one !== undefined);
   const uuid = objects.map(uuidIn).find((one) => one !== undefined);
   if (pair === undefined || uuid === undefined) return undefined;
-  const vault = object(body["vault"]) ?? body;
   const usesRemaining = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
   return { vault, uuid, pair, ...factsOf({ ...vault, ...body, usesRemaining }) };
 }

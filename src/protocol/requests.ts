@@ -20,11 +20,7 @@ export type Application = z.infer<typeof application>;
 export const offlineCredentials = z.object({ encryptedData: opaque, payload: opaque });
 
 /** The pair of an online vault, with its optional hashedPin. */
-export const onlineCredentials = z.object({
-  encryptedData: opaque,
-  payload: opaque,
-  hashedPin: z.optional(base64),
-});
+export const onlineCredentials = z.extend(offlineCredentials, { hashedPin: z.optional(base64) });
 
 /** A credential pair and, for an online vault, the hashedPin that goes with it. */
 export type Credentials = z.infer<typeof onlineCredentials>;

@@ -38,7 +38,7 @@ export const refusal = (
   status: number,
   code: string,
   details: { property?: string; message: string; errorReasons?: string[] }[],
-  { headers = {}, ...more }: Extras = {},
+  { headers = {}, ...more }: { headers?: Record<string, string>; [name: string]: unknown } = {},
 ): Outcome => ({
   status,
   headers,
@@ -48,12 +48,6 @@ export const refusal = (
     ...more,
   },
 });
-
-interface Extras {
-  headers?: Record<string, string>;
-  retryAfter?: number;
-  reason?: string;
-}
 
 /** HTTP status and code of each refusal that names one property. Neither is documented. */
 const refusals = {
@@ -105,7 +99,7 @@ export function rateLimited(retryAfter: number): Outcome {
 }
 
 /** Returns an error that does not say whether the request was processed. */
-export const serverError = (status: number, more?: Extras): Outcome =>
+export const serverError = (status: number, more?: Parameters<typeof refusal>[3]): Outcome =>
   refusal(status, `HTTP-${status}`, [{ message: "the service could not answer" }], more);
 
 /** Returns what the work returns; undefined where it throws. */
