@@ -1,4 +1,5 @@
 import { hostname, userInfo } from "node:os";
+import { attempt } from "./attempt.ts";
 
 /** Who does something: a process of a user on a machine. */
 export interface Actor {
@@ -32,10 +33,4 @@ export function actorWords({ host, user, role = user, pid }: Actor, of?: "proces
 export const actorOf = (pid: number): Actor => ({ host: hostname(), user: userName(), pid });
 
 /** A container may run as a user without a name. */
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown";
-  }
-}
+export const userName = (): string => attempt(() => userInfo().username) ?? "unknown";

@@ -2,6 +2,7 @@ import { actorOf, type Actor } from "./actor.ts";
 import { fstatSync, readFile, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { promisify } from "node:util";
+import { attempt } from "./attempt.ts";
 import { asVaultError, VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/palette.ts";
@@ -192,13 +193,8 @@ export function createHost(
   };
 }
 
-function workingDirectory(process: NodeJS.Process): string | undefined {
-  try {
-    return process.cwd();
-  } catch {
-    return undefined;
-  }
-}
+const workingDirectory = (process: NodeJS.Process): string | undefined =>
+  attempt(() => process.cwd());
 
 function resolveIn(cwd: string | undefined, path: string): string {
   if (isAbsolute(path)) return resolve(path);
@@ -213,13 +209,10 @@ function resolveIn(cwd: string | undefined, path: string): string {
  * and the current folder may be anybody's.
  */
 function homeOf(process: NodeJS.Process, given = ""): string {
-  try {
-    const { userInfo } = process.getBuiltinModule("node:os");
-    const home = isAbsolute(given) ? given : userInfo().homedir;
-    if (isAbsolute(home)) return home;
-  } catch {
-    // A user without an entry.
-  }
+  // It throws for a user without an entry.
+  const ofUser = () => process.getBuiltinModule("node:os").userInfo().homedir;
+  const home = isAbsolute(given) ? given : attempt(ofUser);
+  if (home !== undefined && isAbsolute(home)) return home;
   const also = "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE";
   throw new VaultError("usage", "no home directory: HOME is not an absolute path", {
     next: [noted(command`export HOME=/path/to/home`, also)],
@@ -240,10 +233,6 @@ function isNullDevice(fd: number): boolean {
 }
 
 /** Implements `Host.endGroup`. */
-export function endGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
-}
+export const endGroup = (pid: number): void =>
+  // It throws where the group has ended.
+  void attempt(() => process.kill(-pid, "SIGKILL"));

@@ -1,5 +1,6 @@
 import { readFileSync, statfsSync, statSync, type StatsFs } from "node:fs";
 import { dirname } from "node:path";
+import { attempt } from "../attempt.ts";
 import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";
 
@@ -47,15 +48,12 @@ const overFuse =
   /^fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs)$/;
 
 /** The disk of a folder, or of the one in which it would be created; null if the system does not say. */
-export function diskOf(folder: string): DiskFacts | null {
-  try {
+export const diskOf = (folder: string): DiskFacts | null =>
+  attempt(() => {
     const existing = nearestExisting(folder);
     const facts = statfsSync(existing);
     return { freeBytes: freeBytesIn(facts), unsafe: unsafeType(existing, facts.type) };
-  } catch {
-    return null;
-  }
-}
+  }) ?? null;
 
 /** Free space that a state needs, in bytes: an exchange writes 100 kB, and several may be under way. */
 export const leastFreeBytes = 2 * 1024 * 1024;

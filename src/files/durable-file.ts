@@ -1,3 +1,4 @@
+import { attempt } from "../attempt.ts";
 import {
   closeSync,
   fsyncSync,
@@ -94,13 +95,9 @@ function linkUnlessThere(draft: string, path: string): void {
  * may have put it there, nor replaced, since its owner wants the target. Devices are links too, like /dev/stdout.
  */
 export function obstacleAt(path: string): "not a file" | "a symbolic link" | null {
-  try {
-    const found = lstatSync(path);
-    if (found.isFile()) return null;
-    return found.isSymbolicLink() ? "a symbolic link" : "not a file";
-  } catch {
-    return null;
-  }
+  const found = attempt(() => lstatSync(path));
+  if (found === undefined || found.isFile()) return null;
+  return found.isSymbolicLink() ? "a symbolic link" : "not a file";
 }
 
 /**
@@ -110,22 +107,14 @@ export function obstacleAt(path: string): "not a file" | "a symbolic link" | nul
 export function removeLeftovers(path: string): void {
   const folder = dirname(resolve(path));
   const start = `.${basename(path)}.`;
-  const names = unlessFails(() => readdirSync(folder)) ?? [];
+  const names = attempt(() => readdirSync(folder)) ?? [];
   for (const name of names) {
     const isOurs =
       name.startsWith(start) &&
       name.endsWith(suffix) &&
       /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
     // One that is another user's, as in /tmp, keeps no other there.
-    if (isOurs) unlessFails(() => rmSync(join(folder, name), { force: true }));
-  }
-}
-
-function unlessFails<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
+    if (isOurs) attempt(() => rmSync(join(folder, name), { force: true }));
   }
 }
 

@@ -1,3 +1,4 @@
+import { attempt } from "../attempt.ts";
 import { chmodSync, lstatSync, mkdirSync, statSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { syncFolder } from "./durable-file.ts";
@@ -102,13 +103,7 @@ export function tighten(path: string, mode: number): void {
  */
 export function checkOwner(path: string, uid: number | undefined, what: string): void {
   if (uid === undefined) return;
-  const owners = [lstatSync, statSync].map((look) => {
-    try {
-      return look(path).uid;
-    } catch {
-      return uid;
-    }
-  });
+  const owners = [lstatSync, statSync].map((look) => attempt(() => look(path).uid) ?? uid);
   const foreign = owners.find((owner) => owner !== uid && owner !== 0);
   if (foreign === undefined) return;
   const hint = "run it as that user, give it to yours (chown), or use another place";

@@ -11,13 +11,14 @@ import type {
   SandboxDocument,
   StartDocument,
 } from "../documents/sandbox.ts";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { createFolder } from "../files/private-directory.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { parseFault } from "./faults.ts";
-import { attempt, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { sameSecret, type VaultState } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 

@@ -102,15 +102,6 @@ export function rateLimited(retryAfter: number): Outcome {
 export const serverError = (status: number, more?: Parameters<typeof refusal>[3]): Outcome =>
   refusal(status, `HTTP-${status}`, [{ message: "the service could not answer" }], more);
 
-/** Returns what the work returns; undefined where it throws. */
-export function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Does what the file system may refuse.
  * @throws an error of this kind, with the message and the system's code

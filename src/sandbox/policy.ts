@@ -1,12 +1,12 @@
 import { createPublicKey, verify } from "node:crypto";
 import { BlockList, isIPv4 } from "node:net";
 import * as z from "zod/mini";
+import { attempt } from "../attempt.ts";
 import { object } from "../protocol/answers.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { defaults } from "../protocol/limits.ts";
 import { objectOf } from "../protocol/fields.ts";
-import { attempt } from "./outcome.ts";
 
 function isPublicKey(pem: string): boolean {
   // createPublicKey also accepts a private key, which does not belong in a policy.

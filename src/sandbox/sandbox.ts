@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type { AuditItem } from "../documents/sandbox.ts";
@@ -9,7 +10,7 @@ import { defaults } from "../protocol/limits.ts";
 import type { Application } from "../protocol/requests.ts";
 import { after, before, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
-import { attempt, refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, rateWindow, type Admission, type Policy } from "./policy.ts";
 import { newPair, allVaults, createVault, findVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";

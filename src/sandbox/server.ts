@@ -4,6 +4,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { releaseLockFile, tryLockFile } from "../files/lock-file.ts";
@@ -11,7 +12,7 @@ import { createFolder } from "../files/private-directory.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
-import { attempt, refusal, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { refusal, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { newToken, type State } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 

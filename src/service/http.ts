@@ -1,3 +1,4 @@
+import { attempt } from "../attempt.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Call, ProbeCall, Reply } from "../exchange/ports.ts";
@@ -160,16 +161,9 @@ function whatIn(
   return contentType === "text/html" ? ", an HTML page" : ", not JSON";
 }
 
-/**
- * Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else.
- */
-function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    return object(parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
-  } catch {
-    return undefined;
-  }
-}
+/** Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else. */
+const readJson = (bytes: Uint8Array): Record<string, unknown> | undefined =>
+  object(attempt(() => parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes))));
 
 /** `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, by the clock of whoever sent it, or else from now. */
 function retryAfterIn(headers: WholeResponse["headers"]): unknown {

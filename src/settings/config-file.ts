@@ -1,4 +1,5 @@
 import { chmodSync, readFileSync, statSync } from "node:fs";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner, checkWriters, fileIfThere } from "../files/private-directory.ts";
@@ -32,7 +33,10 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
   checkWriters(path, stats, what);
   try {
     // Not by conf, which takes longer to load than all the rest.
-    const stored = parse(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8");
+    // Its own message would show what stands in the file.
+    const stored = attempt(() => parseJson(meant(text, what)));
+    if (!isObject(stored)) throw new Error("it is not a JSON object");
     const { profiles = {}, currentProfile } = stored;
     if (!isObject(profiles) || !Object.values(profiles).every(isObject))
       throw new Error("profiles must be an object of objects");
@@ -42,15 +46,6 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
   } catch (error) {
     throw failed(`${path} cannot be read`, "fix the file, or move it away", error as Error);
   }
-}
-
-/** The message of JSON.parse would show what stands in the file. */
-function parse(text: string): Record<string, unknown> {
-  try {
-    const stored = parseJson(meant(text, "the configuration"));
-    if (isObject(stored)) return stored;
-  } catch {}
-  throw new Error("it is not a JSON object");
 }
 
 /**

@@ -1,4 +1,5 @@
-import { createPrivateKey, sign, type KeyObject } from "node:crypto";
+import { createPrivateKey, sign } from "node:crypto";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { isObject, parseGivenJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
@@ -72,13 +73,9 @@ function renewed(
 
 /** `exp` of a token in milliseconds since the epoch, if it has one. */
 function expiryOf(token: string): number | undefined {
-  try {
-    const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8");
-    const { exp } = JSON.parse(claims) as { exp?: unknown };
-    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8");
+  const { exp } = (attempt(() => JSON.parse(claims) as unknown) ?? {}) as { exp?: unknown };
+  return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
 }
 
 /** Signs a JWT by ES384 (docs/interface.md, JWT). */
@@ -96,12 +93,8 @@ async function signedToken(
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
     .join(".");
   const pem = await readValue(`@${file.text}`, file.source, io.sources);
-  let key: KeyObject | undefined;
-  try {
-    key = createPrivateKey(pem);
-  } catch {
-    // No key, or an encrypted one.
-  }
+  // It throws for what is no key, and for an encrypted one.
+  const key = attempt(() => createPrivateKey(pem));
   if (key?.asymmetricKeyDetails?.namedCurve !== "secp384r1") {
     const make = command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`;
     const rule = "must be a P-384 private key in PEM, without a passphrase";

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { BlockList, isIP } from "node:net";
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
@@ -64,13 +65,8 @@ async function readCertificates({ text: path, source }: Sourced, io: SettingIo):
   return [...certificates, ...getCACertificates("extra")];
 }
 
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
-  }
-}
+const isCertificate = (pem: string): boolean =>
+  attempt(() => new X509Certificate(pem)) !== undefined;
 
 /**
  * Chooses the proxy: the flag takes precedence over the environment, that over the profile; an empty one means none. As with curl
@@ -145,11 +141,11 @@ function isInRange(address: string, range: string): boolean {
   const [, net = range, bits] = /^(.+)\/(\d+)$/.exec(range) ?? [];
   const family = (ip: string): "ipv4" | "ipv6" => (isIP(ip) === 4 ? "ipv4" : "ipv6");
   const ranges = new BlockList();
-  try {
-    if (bits === undefined) ranges.addAddress(net, family(net));
-    else ranges.addSubnet(net, Number(bits), family(net));
-    return ranges.check(address, family(address));
-  } catch {
-    return false;
-  }
+  return (
+    attempt(() => {
+      if (bits === undefined) ranges.addAddress(net, family(net));
+      else ranges.addSubnet(net, Number(bits), family(net));
+      return ranges.check(address, family(address));
+    }) === true
+  );
 }

@@ -1,3 +1,5 @@
+import { attempt } from "../attempt.ts";
+
 /** Secrets that a redactor replaces until the scope ends, and longer if others have added them too. */
 export interface SecretScope {
   add: (secret: string) => void;
@@ -171,13 +173,8 @@ function layersOf(text: string): Layer[] {
 
 const decodeJson = (escape: string): string => JSON.parse(`"${escape}"`) as string;
 
-function decodePercent(escape: string): string {
-  try {
-    return decodeURIComponent(escape);
-  } catch {
-    return escape;
-  }
-}
+const decodePercent = (escape: string): string =>
+  attempt(() => decodeURIComponent(escape)) ?? escape;
 
 function decoded(
   layer: Layer,

@@ -5,6 +5,7 @@ import { addAbortSignal, type Readable } from "node:stream";
 import { promisify } from "node:util";
 import { orAborted, pause } from "./signals.ts";
 import { jsonText, printable, printableLine, type Redactor } from "./redactor.ts";
+import { attempt } from "../attempt.ts";
 import { fold, wayLines, type Way } from "../way.ts";
 
 /** Properties of the output that affect what is written. */
@@ -229,14 +230,8 @@ export function openWriteAll(fd: number): WriteAll {
  * Returns null if that fails: no /proc, a pipe of another user, no reader.
  */
 function reopenNonBlocking(fd: number): number | null {
-  try {
-    return openSync(
-      `/proc/self/fd/${fd}`,
-      constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
-    );
-  } catch {
-    return null;
-  }
+  const how = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+  return attempt(() => openSync(`/proc/self/fd/${fd}`, how)) ?? null;
 }
 
 /** Retries after 1 to 32 ms while the descriptor is not ready: the runtime has no event for a terminal that can be written to again. */

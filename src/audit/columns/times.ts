@@ -1,3 +1,4 @@
+import { attempt } from "../../attempt.ts";
 import { isAt, viewOf, type Bytes } from "../read/bytes.ts";
 
 const { raw } = String;
@@ -293,12 +294,9 @@ function aheadOf(text: string): number | undefined {
 }
 
 function namedZone(timeZone: string): Zone | undefined {
-  let format: Intl.DateTimeFormat;
-  try {
-    format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
-  } catch {
-    return undefined;
-  }
+  const options = { timeZone, timeZoneName: "longOffset" } as const;
+  const format = attempt(() => new Intl.DateTimeFormat("en", options));
+  if (format === undefined) return undefined;
   const known = new Map<number, number>();
   const ahead = (time: number): number => {
     // No zone changes but at a quarter of an hour.

@@ -1,4 +1,5 @@
 import { parseTime } from "../columns/times.ts";
+import { attempt } from "../../attempt.ts";
 import { isObject } from "../../protocol/json.ts";
 import { looksLikeAction, rankOf, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import { anyUuid } from "./item.ts";
@@ -239,13 +240,8 @@ function rowsIn(value: object): unknown[] {
 }
 
 /** Does what `namesIn` does with a text. */
-export function namesOf(text: string): string[] | undefined {
-  try {
-    return namesIn(parseLoosely(text));
-  } catch {
-    return undefined;
-  }
-}
+export const namesOf = (text: string): string[] | undefined =>
+  attempt(() => namesIn(parseLoosely(text)));
 
 /** Looks for items in the lists of a value and in its objects by id; not for what `item` was. */
 function innerOf(value: object, item: object, depth = 0): number {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../attempt.ts";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
@@ -211,10 +212,4 @@ const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
 });
 
 /** Names in a folder; none where it cannot be read. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
+const namesIn = (folder: string): string[] => attempt(() => readdirSync(folder)) ?? [];

@@ -1,0 +1,8 @@
+/** Returns what the work returns; undefined where it throws. */
+export function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
