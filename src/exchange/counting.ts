@@ -63,14 +63,16 @@ export function counting<Exchange extends CountedExchange>(
   const possibly = attempts.filter(
     (row, at) => row.outcome === null || (row.outcome === "none" && isDoubted(row, at)),
   );
+  const { unackedStarts = 0, unansweredStarts = 0 } = (upTo >= acknowledged ? carried : null) ?? {};
+  const { failedAttempts = 0, possiblyFailed = 0 } = (upTo >= accepted ? carried : null) ?? {};
   return {
     /** Place of the last one that is known to be acknowledged; -1 without one. */
     acknowledged,
     starts,
     refused,
     possibly,
-    carriedStarts: upTo >= acknowledged ? carried : null,
-    carriedFailed: upTo >= accepted ? carried : null,
+    /** What still stands of that. */
+    carried: { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed },
     isRefusedSince: exchanges.slice(accepted + 1).some(isRefused),
   };
 }
@@ -81,14 +83,13 @@ export function count(
   carried: Carried,
 ): Counters & { refusedSince: boolean } {
   const found = counting(exchanges, carried);
-  const { starts, refused, possibly, carriedStarts, carriedFailed } = found;
+  const { starts, refused, possibly, carried: before } = found;
   const unanswered = starts.filter(({ outcome }) => outcome !== "success");
-  const certain =
-    (carriedFailed?.failedAttempts ?? 0) - (carriedFailed?.possiblyFailed ?? 0) + refused.length;
-  const possiblyFailed = possibly.length + (carriedFailed?.possiblyFailed ?? 0);
+  const certain = before.failedAttempts - before.possiblyFailed + refused.length;
+  const possiblyFailed = possibly.length + before.possiblyFailed;
   return {
-    unackedStarts: starts.length + (carriedStarts?.unackedStarts ?? 0),
-    unansweredStarts: unanswered.length + (carriedStarts?.unansweredStarts ?? 0),
+    unackedStarts: starts.length + before.unackedStarts,
+    unansweredStarts: unanswered.length + before.unansweredStarts,
     failedAttempts: certain + possiblyFailed,
     possiblyFailed,
     refusedSince: certain > 0 || found.isRefusedSince,

@@ -1,4 +1,4 @@
-import { counting, countToCarry, type Counters } from "../../exchange/counting.ts";
+import { counting, countToCarry } from "../../exchange/counting.ts";
 import { candidates } from "../../exchange/next-action.ts";
 import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
@@ -35,9 +35,9 @@ export function restoreVault(
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
   const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
-  const isWhole = reason === "taken" || reason === "returned";
-  if (isWhole || reason === "first" || reason === "after")
+  if (!["known", "older", "gone"].includes(reason))
     journal(rows, "merged", null, { outcome: reason });
+  const isWhole = reason === "taken" || reason === "returned";
   const { service, uuid, vault } = rows;
   const open = openExchangeOf(rows);
   return {
@@ -207,13 +207,12 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   const isCarried = carried.unackedStarts + carried.failedAttempts > 0;
   if (upTo !== null && isCarried && !known.has(upTo)) {
     const ours = countToCarry(rows.exchanges, vault);
-    const both = (name: keyof Counters): number => ours[name] + carried[name];
     update(vault, {
       carried: {
-        unackedStarts: both("unackedStarts"),
-        unansweredStarts: both("unansweredStarts"),
-        failedAttempts: both("failedAttempts"),
-        possiblyFailed: both("possiblyFailed"),
+        unackedStarts: ours.unackedStarts + carried.unackedStarts,
+        unansweredStarts: ours.unansweredStarts + carried.unansweredStarts,
+        failedAttempts: ours.failedAttempts + carried.failedAttempts,
+        possiblyFailed: ours.possiblyFailed + carried.possiblyFailed,
       },
       carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
     });
@@ -241,22 +240,14 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
 
 /** What the file counts: exchanges, and carried; `ids` adds its open one and `carriedUpTo`. */
 export function countedThere({ vault, exchanges }: VaultRows) {
-  const { starts, refused, possibly, carriedStarts, carriedFailed } = counting(
+  const { starts, refused, possibly, carried } = counting(
     exchanges.map((row) => ({ ...row, sole: false })),
     vault ?? nothingCarried,
   );
   const each = new Set([...starts, ...refused, ...possibly].map(({ id }) => id));
   const others = [openExchangeOf({ exchanges })?.id, vault?.carriedUpTo];
-  return {
-    each,
-    ids: new Set([...each, ...others.filter((id) => typeof id === "string")]),
-    carried: {
-      unackedStarts: carriedStarts?.unackedStarts ?? 0,
-      unansweredStarts: carriedStarts?.unansweredStarts ?? 0,
-      failedAttempts: carriedFailed?.failedAttempts ?? 0,
-      possiblyFailed: carriedFailed?.possiblyFailed ?? 0,
-    },
-  };
+  const ids = new Set([...each, ...others.filter((id) => typeof id === "string")]);
+  return { each, ids, carried };
 }
 
 /** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
