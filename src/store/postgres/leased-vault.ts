@@ -262,7 +262,7 @@ export class LeasedVault extends StoredVaultSession {
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
     const { outbox, state, key, database } = this.#parts;
     const { service, uuid, at } = rows;
-    const made = keptGeneration(rows, exchange.newGeneration ?? 0);
+    const made = keptGeneration(rows, exchange.newGeneration);
     const { fingerprint } = made;
     const of = { service, uuid, state, at: Date.parse(at), fingerprint };
     outbox.keep(

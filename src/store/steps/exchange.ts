@@ -188,7 +188,8 @@ export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boo
 /** Step ④: the new pair is current. */
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
-  const [base, offered] = [findGeneration(rows, row.baseGeneration), pairOffered(rows, row)];
+  const offered = keptGeneration(rows, row.newGeneration);
+  const base = findGeneration(rows, row.baseGeneration);
   if (row.adopted) {
     // The service may answer a repetition with SUCCESS, so both pairs stay candidates.
     if (offered.standing === "imported") offered.placed ??= "successor";
@@ -224,7 +225,7 @@ export function settle(
   const row = exchangeIn(rows, exchangeId, as === "expired" ? ["ending", "in-doubt"] : ["ending"]);
   noteError(rows, error);
   if (as === "expired") {
-    pairOffered(rows, row).standing = "void";
+    keptGeneration(rows, row.newGeneration).standing = "void";
     endExchange(rows, row, as, { error });
   } else if (as === "in-doubt") {
     row.state = as;
@@ -249,14 +250,6 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
     forgottenAt: rows.at,
     lastError: { at: rows.at, code: "gone", message: "deleted from here" },
   });
-}
-
-/** The pair that the start of an exchange returned; exists from ② on. */
-function pairOffered(rows: VaultRows, row: ExchangeRow): CredentialsRow {
-  const offered = findGeneration(rows, row.newGeneration);
-  if (offered === undefined)
-    throw new TypeError(`exchange ${row.id} is ${row.state} and has no new generation`);
-  return offered;
 }
 
 /** States after which nothing more happens, and the token is useless. */

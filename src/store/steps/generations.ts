@@ -43,7 +43,7 @@ export const sealCredentials = (
 ): string =>
   seal(key, placeOf(place, "credentials.sealed", generation), JSON.stringify(credentials));
 
-function notKept(uuid: string, generation: number): VaultError {
+function notKept(uuid: string, generation: number | null): VaultError {
   return new VaultError(
     "state",
     `generation ${generation} of vault ${uuid} is not stored in this state`,
@@ -83,7 +83,7 @@ export const findGeneration = (
 ): CredentialsRow | undefined => credentials.find((row) => row.generation === generation);
 
 /** @throws `state` if the generation is no longer kept, `no-credentials` for an unknown vault */
-export function keptGeneration(rows: VaultRows, generation: number): CredentialsRow {
+export function keptGeneration(rows: VaultRows, generation: number | null): CredentialsRow {
   vaultOf(rows);
   const row = findGeneration(rows, generation);
   if (row === undefined || row.sealed === null) throw notKept(rows.uuid, generation);
