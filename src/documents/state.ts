@@ -205,6 +205,7 @@ export const state = {
 };
 
 export type BackupFacts = Omit<z.infer<(typeof state)["state backup"]>["backup"], "key">;
+export type RekeyFacts = z.infer<(typeof state)["state rekey"]>["rekeyed"];
 export type Lock = z.infer<typeof lock>;
 export type RestoredVault = z.infer<typeof restoredVault>;
 export type ListedVault = z.infer<typeof listedVault>;

@@ -82,7 +82,6 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly resetCounters = this.#step(vaults.resetCounters);
   readonly setLabel = this.#step(vaults.setLabel);
   readonly forget = this.#step(vaults.forget);
-  readonly #complete = this.#step(vaults.completeCreation, (_, given) => [given.credentials]);
 
   async recordIntent(intent: Intent): Promise<void> {
     await this.run((rows) => exchanges.recordIntent(rows, intent));
@@ -92,13 +91,25 @@ export abstract class StoredVaultSession implements VaultSession {
     await this.run((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
   }
 
-  /** Implements `Store.completeCreation`. A taken label is no reason to lose the credentials. */
-  async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
+  /** Implements `Store.completeCreation`. */
+  async completeCreation(creation: Creation, { label, ...vault }: CreatedVault): Promise<number> {
+    return await this.runLabeling(
+      (rows, isTaken) =>
+        vaults.completeCreation(rows, creation, isTaken ? vault : { ...vault, label }),
+      [fingerprint(this.uuid, vault.credentials)],
+    );
+  }
+
+  /** As `run`. A label that another vault has is no reason to lose what else the step records. */
+  async runLabeling<T>(
+    step: (rows: VaultRows, isTaken: boolean) => T,
+    prints: readonly string[],
+  ): Promise<T> {
     try {
-      return await this.#complete(creation, vault);
+      return await this.run((rows) => step(rows, false), prints);
     } catch (error) {
-      if (vault.label === undefined || asVaultError(error).code !== "usage") throw error;
-      return await this.#complete(creation, { ...vault, label: undefined });
+      if (asVaultError(error).code !== "usage") throw error;
+      return await this.run((rows) => step(rows, true), prints);
     }
   }
 

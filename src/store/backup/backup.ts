@@ -65,16 +65,17 @@ export async function contentsOf(
     const [problem] = problemsOf(db);
     if (problem !== undefined) throw damaged(file, problem);
     await readerOf(db, keyring).openAll();
-    const count = (sql: string): number =>
-      sqlite.one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
-    const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
+    const counts = sqlite.one<Pick<Holdings, "vaults" | "pending">>(
+      db,
+      `SELECT count(*) FILTER (WHERE ${isKnown}) AS vaults, count(*) FILTER (WHERE status = 'open') AS pending FROM vaults`,
+    ) ?? { vaults: 0, pending: 0 };
     // SQLite's: that a WAL belongs to the file, and who wrote it.
     const header = await buffer(createReadStream(file, { end: 99 }));
     if (header[18] === 2 && !statIfThere(`${file}-wal`)?.size)
       warn(
         `${file} is the database of a state, without its WAL: what was written last may be missing`,
       );
-    return { vaults, pending, keyId: sqlite.keyIdIn(db), format: header.readUInt32BE(60) };
+    return { ...counts, keyId: sqlite.keyIdIn(db), format: header.readUInt32BE(60) };
   } finally {
     db.close();
   }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
-import type { BackupFacts, RestoredVault } from "../../documents/state.ts";
+import type { BackupFacts, RekeyFacts, RestoredVault } from "../../documents/state.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { DiskFacts } from "../../files/disk.ts";
@@ -25,15 +25,8 @@ import { marksAt, tables, WholePlace, type WholeReader } from "./whole.ts";
 /** A state, and operations on the whole of it. */
 export type State = StoredState & { whole(): Promise<StoredWhole> };
 
-export interface Rekeyed {
-  /** Id of the former key; null where there was none. */
-  from: string | null;
-  to: string;
-  /** Number of sealed values. */
-  values: number;
-  /** Names of the machines that have used the state. */
-  machines: string[];
-}
+/** `from` is null where there was no key. */
+export type Rekeyed = Pick<RekeyFacts, "to" | "values" | "machines"> & { from: string | null };
 
 /** What can be found out about a state without changing anything. */
 export interface StateFacts {
@@ -45,15 +38,6 @@ export interface StateFacts {
   place: DirectoryFacts | ServerFacts | null;
 }
 
-/** What can be found out about the key of a state without changing anything. */
-interface KeyFacts extends KeyPlace {
-  /** Null if there is no key yet. */
-  id: string | null;
-  opened: number;
-  /** Why the key cannot be used, or does not open the first value that fails. */
-  problem: VaultError | null;
-}
-
 export interface DirectoryFacts {
   type: "directory";
   directory: string;
@@ -62,7 +46,8 @@ export interface DirectoryFacts {
   disk: DiskFacts | null;
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;
-  key: KeyFacts;
+  /** Its id, if there is one; how many values it opens, and why it cannot be used or one does not open. */
+  key: KeyPlace & { id: string | null; opened: number; problem: VaultError | null };
   /** The journal's newest backup. */
   lastBackup: { at: string; file: string } | null;
 }
@@ -194,19 +179,12 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
       const prints = [...spent, ...credentials.map(({ fingerprint }) => fingerprint)];
       try {
         const session = await store.lock(service, uuid, waiting, false);
-        const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
-          await session.run((rows) => {
-            const theirs = rowsAt(mapSealed(row, resealing(from, keyOf(rows))));
-            return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
-          }, prints);
+        const restore = (rows: VaultRows, isLabelTaken: boolean): RestoredVault => {
+          const theirs = rowsAt(mapSealed(row, resealing(from, keyOf(rows))));
+          return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
+        };
         try {
-          vaults.push(
-            await restore(false).catch(async (error: unknown) => {
-              // A label that another vault has here is dropped.
-              if (!(error instanceof VaultError) || error.code !== "usage") throw error;
-              return await restore(true);
-            }),
-          );
+          vaults.push(await session.runLabeling(restore, prints));
         } finally {
           await session.release();
         }
