@@ -165,7 +165,7 @@ export function columnsOf(rows: VaultRows): VaultColumns {
       rows.exchanges.map((row) => [row.id, row.token ?? undefined]),
     ),
   });
-  const isCounted = vault.carried !== null;
+  const isCounted = Object.values(vault.carried ?? {}).some((n) => n > 0);
   const status = vault.forgotten ? (isCounted ? "counted" : "forgotten") : open ? "open" : "closed";
   return { service, uuid, label, kind, status, doc: JSON.stringify(doc), sealed };
 }

@@ -123,14 +123,12 @@ const fieldsOf = (row: Row): Record<string, unknown> =>
 
 function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
   const number = (name: string): number => Number(row[name]);
-  const counters: Counters = {
+  const carried: Counters = {
     unackedStarts: number("unackedStarts"),
     unansweredStarts: number("unansweredStarts"),
     failedAttempts: number("failedAttempts") + number("quietStarts"),
     possiblyFailed: number("possiblyFailed") + number("quietStarts"),
   };
-  const isCarried =
-    row["forgotten"] === 0 || counters.unackedStarts > 0 || number("failedAttempts") > 0;
   const read = exchanges.findLast(
     (each) =>
       each["operation"] === "get" && each["newGeneration"] !== null && each["adopted"] === 0,
@@ -138,8 +136,8 @@ function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
   const { id: _, ...fields } = fieldsOf(row);
   return {
     ...(fields as unknown as VaultRow),
-    carried: isCarried ? counters : null,
-    carriedUpTo: isCarried ? ((exchanges.at(-1)?.["id"] ?? null) as string | null) : null,
+    carried,
+    carriedUpTo: (exchanges.at(-1)?.["id"] ?? null) as string | null,
     lastReadAt: (read?.["startedAt"] ?? null) as string | null,
   };
 }

@@ -258,12 +258,13 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
 
 export function forget(rows: VaultRows): void {
   const vault = vaultOf(rows);
-  const counters = countToCarry(rows.exchanges, vault);
-  const isZero = Object.values(counters).every((n) => n === 0);
-  // The exchange goes, its id stays: a restore elsewhere finds by it whether it counted this.
-  const carriedUpTo = rows.exchanges.at(-1)?.id ?? vault.carriedUpTo;
-  const carry = isZero ? nothingCarried : { carried: counters, carriedUpTo };
-  update(vault, { ...forgotten, ...carry, forgottenAt: rows.at });
+  update(vault, {
+    ...forgotten,
+    carried: countToCarry(rows.exchanges, vault),
+    // The exchange goes, its id stays: a restore elsewhere finds by it whether it counted this.
+    carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo,
+    forgottenAt: rows.at,
+  });
   journal(rows, "forgotten", null);
 }
 
