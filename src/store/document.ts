@@ -43,8 +43,6 @@ type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
 /** Conditions on the vaults that `Store.list` returns, and on those that are not forgotten. */
 export const isListed = "status IN ('open', 'closed', 'counted')";
 export const isKnown = "status IN ('open', 'closed')";
-export const isKnownIn = ({ status }: { status?: unknown }): boolean =>
-  status === "open" || status === "closed";
 
 /** What `doc` holds. Of a pair that is not kept any more exchanges still name the generation. */
 interface Doc extends Since {

@@ -139,7 +139,7 @@ describe("a state that cannot be used", () => {
     state.sql(`UPDATE vaults SET sealed = '${sealed}'`);
     const whole = new SqliteWhole(new SqliteState(state.options));
     const message = `the document of vault ${uuid.toLowerCase()} is damaged`;
-    await expect(whole.inspect()).resolves.toMatchObject({ place: { damage: [message] } });
+    await expect(whole.inspect()).resolves.toMatchObject({ place: { damage: message } });
     const rekey = whole.rekey(undefined, patient(state.clock));
     await expect(rekey).rejects.toMatchObject({ code: "state", message });
     const session = await state.another().lock(service, uuid, patient(state.clock));

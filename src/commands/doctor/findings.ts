@@ -125,7 +125,7 @@ function keyFinding({ vaults }: StateFacts, { key, damage }: DirectoryFacts): Fi
     key.opened === 0
       ? "nothing is encrypted yet"
       : `opens all ${count(key.opened, "encrypted value")}`;
-  const unread = vaults === null || damage.length > 0 ? "" : `, ${fits}`;
+  const unread = vaults === null || damage !== null ? "" : `, ${fits}`;
   const hint =
     key.file === null
       ? "keep a copy of the key; it is on no disk"
@@ -140,9 +140,8 @@ function directoryFinding(
   if (problem !== null) return failed("state", problem);
   if (vaults === null)
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
-  const [first] = damage;
-  if (first !== undefined)
-    return bad("state", `${directory} is damaged: ${first}`, restoring(directory));
+  if (damage !== null)
+    return bad("state", `${directory} is damaged: ${damage}`, restoring(directory));
   return ok("state", `${directory}: intact, ${count(vaults, "vault")}`);
 }
 

@@ -62,8 +62,8 @@ export async function contentsOf(
 ): Promise<Holdings> {
   const db = openSnapshot(file, "the backup");
   try {
-    const [problem] = problemsOf(db);
-    if (problem !== undefined) throw damaged(file, problem);
+    const problem = problemOf(db);
+    if (problem !== null) throw damaged(file, problem);
     await readerOf(db, keyring).openAll();
     const counts = sqlite.one<Pick<Holdings, "vaults" | "pending">>(
       db,
@@ -109,19 +109,18 @@ export async function checkBackup(
   }
 }
 
-/** What SQLite finds wrong with a database, or with its documents, in at most a few lines. */
-export function problemsOf(db: DatabaseSync): string[] {
-  const checked = sqlite.all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
-  const found = checked.map((row) => row.integrity_check).filter((line) => line !== "ok");
-  if (found.length > 0) return found;
+/** What SQLite finds wrong with a database, or with its documents first; null if nothing is. */
+export function problemOf(db: DatabaseSync): string | null {
+  const found = sqlite.one<{ integrity_check: string }>(db, "PRAGMA integrity_check(1)");
+  if (found !== undefined && found.integrity_check !== "ok") return found.integrity_check;
   const sql = "SELECT uuid, doc, sealed FROM vaults WHERE status <> 'absent'";
   for (const row of db.prepare(sql).iterate() as Iterable<VaultColumns>)
     try {
       parseStored(row.uuid, row);
     } catch (error) {
-      return [(error as Error).message];
+      return (error as Error).message;
     }
-  return [];
+  return null;
 }
 
 /**

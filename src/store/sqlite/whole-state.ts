@@ -12,7 +12,7 @@ import {
   retryBusyDatabase,
 } from "./database.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
-import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
+import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
 import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
@@ -95,8 +95,8 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
 
   /** @throws `state` for what SQLite finds wrong with it */
   async #expectWhole(): Promise<void> {
-    const [problem] = await this.#using("BEGIN", problemsOf);
-    if (problem !== undefined) throw damagedState(this.store.database.path, problem);
+    const problem = await this.#using("BEGIN", problemOf);
+    if (problem !== null) throw damagedState(this.store.database.path, problem);
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */
@@ -113,13 +113,12 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     } catch (error) {
       problem = asVaultError(error);
     }
-    const { keyId = null, vaults = null, damage = [], lastBackup = null } = found ?? {};
+    const { keyId = null, vaults = null, damage = null, lastBackup = null } = found ?? {};
     const key = { id: keyId, opened: 0, problem: null as VaultError | null };
     try {
       key.id ??= (await keySource.given?.read())?.id ?? null;
       await keyring.ensure(keyId);
-      if (db !== null && found?.damage.length === 0)
-        key.opened = await readerOf(db, keyring).openAll();
+      if (db !== null && found?.damage === null) key.opened = await readerOf(db, keyring).openAll();
       // Whoever can write there can take the key away.
       if (keySource.given === undefined)
         for (const folder of [keySource.folder, dirname(keySource.folder)]) {
@@ -189,7 +188,7 @@ function read(db: DatabaseSync) {
     "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
   );
   return {
-    damage: problemsOf(db),
+    damage: problemOf(db),
     keyId: keyIdIn(db),
     vaults: count?.n ?? 0,
     lastBackup: backup ?? null,

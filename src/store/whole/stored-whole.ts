@@ -41,8 +41,8 @@ export interface StateFacts {
 export interface DirectoryFacts {
   type: "directory";
   directory: string;
-  /** What SQLite finds wrong with the database; empty if nothing is. */
-  damage: string[];
+  /** What SQLite finds wrong with the database first; null if nothing is. */
+  damage: string | null;
   disk: DiskFacts | null;
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;

@@ -1,7 +1,7 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { columns, isKnownIn, mapSealed, resealing, unsealWith } from "../document.ts";
+import { columns, mapSealed, resealing, unsealWith } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
 import { inserting, keys, marking, ofState } from "../tables.ts";
@@ -151,7 +151,8 @@ export class Whole extends WholeReader {
     for (const table of tables) {
       for await (const rows of source.rows(table)) {
         await this.put(table, rows);
-        if (table === "vaults") known += rows.filter(isKnownIn).length;
+        if (table === "vaults")
+          known += rows.filter(({ status }) => status === "open" || status === "closed").length;
       }
     }
     return known;
