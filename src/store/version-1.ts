@@ -5,7 +5,7 @@ import { columnsOf, mapSealed, trim, type VaultColumns } from "./document.ts";
 import { placeOf } from "./steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import { unknownVault } from "./steps/rows.ts";
-import type { Row, Value } from "./tables.ts";
+import type { Row } from "./tables.ts";
 
 /*
  * States of versions 0.1 and 0.2, which had a table for each part of a vault. They are read once,
@@ -79,30 +79,21 @@ export function documentsOf(
     };
     trim(rows);
     documents.vaults.push(mapSealed(columnsOf(rows), anew));
+    const begun = own.filter(({ run }) => typeof run === "string");
+    const runs = begun.map((row) => {
+      const digest = (row["digest"] ?? null) as string | null;
+      const kept = Object.fromEntries(runColumns.map((name) => [name, row[name] ?? null]));
+      return mapSealed({ ...place, exchange: String(row["id"]), ...kept, digest }, anew) as Row;
+    });
     // Of one run, the newest exchange.
-    const runs = new Map<Value, Row>();
-    for (const exchange of own) {
-      const {
-        run = null,
-        operation = null,
-        state = null,
-        delivered = 0,
-        delivery = null,
-      } = exchange;
-      const sealed = {
-        ...place,
-        exchange: String(exchange["id"]),
-        digest: (exchange["digest"] ?? null) as string | null,
-      };
-      const begun = { run, operation, state, delivered, delivery };
-      if (run !== null) runs.set(run, { ...begun, ...mapSealed(sealed, anew) });
-    }
-    documents.runs.push(...runs.values());
+    documents.runs.push(...new Map(runs.map((row) => [row["run"], row])).values());
     for (const { fingerprint = null } of superseded?.get(id) ?? [])
       documents.spent.push({ ...place, fingerprint });
   }
   return documents;
 }
+
+const runColumns = ["run", "operation", "state", "delivered", "delivery"];
 
 const flags = /^(?:limited|forgotten|proven|elsewhere|refused|ended|delivered|saveOwed|adopted)$/;
 
