@@ -335,11 +335,8 @@ export function writingBeside(
   if (seen !== null && claim !== null)
     parts.push((put) => replacing(prefix, service, seen.breaker, claim, from, put));
   const add = (table: Table, rows: readonly object[]): void => {
-    const [first] = rows;
-    if (first === undefined) return;
-    parts.push((put) =>
-      inserting(dialect, table, Object.keys(first), put(JSON.stringify(rows)), from),
-    );
+    const columns = Object.keys(rows[0] ?? {});
+    parts.push((put) => inserting(dialect, table, columns, put(JSON.stringify(rows)), from));
   };
   // All of them: a failover may have lost what an earlier step has written.
   if ([...after.superseded].some((print) => !before.superseded.has(print)))

@@ -10,6 +10,7 @@ import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { make, readVault, storedVault, type Made, type Step } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
+import type { Owner } from "./steps/generations.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { exchangeIn, lockLost, vaultRecord } from "./steps/rows.ts";
@@ -20,9 +21,7 @@ import * as vaults from "./steps/vault.ts";
 export type Durability = "synced" | "unsynced";
 
 /** Which vault is locked, by whom, and what the session takes of its state. */
-export interface LockedBy {
-  service: string;
-  uuid: string;
+export interface LockedBy extends Owner {
   by: Actor;
   dialect: Dialect;
   /** Milliseconds since the epoch, by the clock of the state. */

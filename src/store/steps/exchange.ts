@@ -52,15 +52,10 @@ export function recordIntent(rows: VaultRows, intent: Intent): void {
     by: rows.by ?? null,
   });
   if (run !== undefined) {
-    const { digest, delivery = null } = run;
+    const { digest = null, delivery = null } = run;
+    const place = placeOf(rows, "exchanges.digest", exchangeId);
     // A digest of few possible contents would tell them: it is sealed.
-    rows.begunIn = {
-      digest:
-        digest === undefined
-          ? null
-          : seal(keyOf(rows), placeOf(rows, "exchanges.digest", exchangeId), digest),
-      delivery,
-    };
+    rows.begunIn = { digest: digest && seal(keyOf(rows), place, digest), delivery };
   }
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
@@ -237,11 +232,8 @@ export function settle(
 }
 
 export function recordDeleted(rows: VaultRows, exchangeId: string): void {
-  const {
-    operation,
-    externalRef,
-    baseGeneration: generation,
-  } = exchangeIn(rows, exchangeId, ["intent"]);
+  const row = exchangeIn(rows, exchangeId, ["intent"]);
+  const { operation, externalRef, baseGeneration: generation } = row;
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
