@@ -191,7 +191,9 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   const known = new Set([vault.carriedUpTo, ...past, ...rows.exchanges.map(({ id }) => id)]);
   const hereAs = (generation: number | null = null): CredentialsRow | undefined => {
     const print = findGeneration(theirs, generation)?.fingerprint;
-    return print === undefined ? undefined : findCredentials(rows, print);
+    const alike = rows.credentials.filter(({ fingerprint }) => fingerprint === print);
+    const current = alike.find(({ standing }) => standing === "current");
+    return current ?? alike.findLast(isLive) ?? alike.at(-1);
   };
   const left = openExchangeOf(theirs);
   const made = hereAs(left?.newGeneration);
@@ -248,15 +250,4 @@ export function countedThere({ vault, exchanges }: VaultRows) {
   const others = [openExchangeOf({ exchanges })?.id, vault?.carriedUpTo];
   const ids = new Set([...each, ...others.filter((id) => typeof id === "string")]);
   return { each, ids, carried };
-}
-
-/** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
-function findCredentials(
-  { credentials }: Pick<VaultRows, "credentials">,
-  print: string,
-): CredentialsRow | undefined {
-  const alike = credentials.filter((row) => row.fingerprint === print);
-  return (
-    alike.find(({ standing }) => standing === "current") ?? alike.findLast(isLive) ?? alike.at(-1)
-  );
 }

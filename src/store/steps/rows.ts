@@ -232,7 +232,9 @@ export function exchangeIn(
 /** What exchanges see of a vault, without the store's own fields. Null if it is not known. */
 export function vaultRecord({ vault, credentials, exchanges }: VaultRows): VaultRecord | null {
   if (vault === null) return null;
-  const records = exchanges.map(exchangeRecord).toReversed();
+  const records = exchanges
+    .map(({ token, run, outcome, sole, ...row }): ExchangeRecord => row)
+    .toReversed();
   const { refusedSince, ...counters } = count(exchanges, vault);
   const { lastGeneration, proofExpiry, forgotten, forgottenAt, carried, carriedUpTo, ...known } =
     vault;
@@ -256,8 +258,6 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
     exchanges: records,
   };
 }
-
-const exchangeRecord = ({ token, run, outcome, sole, ...row }: ExchangeRow): ExchangeRecord => row;
 
 export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
