@@ -201,7 +201,7 @@ function conclude(
         "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)",
       ],
       [
-        sources.some(({ isContradicted }) => isContradicted),
+        sources.some(({ layout }) => layout.isContradicted),
         "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)",
       ],
       [
@@ -219,7 +219,7 @@ function conclude(
   const summary: ReplaySummary = {
     found,
     warnings: [
-      ...new Set(sources.flatMap((source) => source.warnings)),
+      ...new Set(sources.flatMap(({ layout }) => layout.warnings)),
       ...said([cut !== undefined, `${cut}: what comes after is missing. Export or copy it again.`]),
       ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
       ...classifier.say(["outcome", "description", "reason", "endpoint"]),

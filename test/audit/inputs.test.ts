@@ -82,15 +82,6 @@ test.each<[string, string | Buffer, RegExp]>([
   await expect(replayText(content)).rejects.toMatchObject(refused);
 });
 
-test("what is packed is told with the command that unpacks it", async () => {
-  const zip = "PK\x03\x04\x14\0";
-  const next = [
-    { argv: ["unzip", "-p", "FILE"], fill: ["FILE"], note: expect.any(String) as string },
-  ];
-  const facts = { hint: expect.not.stringContaining("unzip") as string, next };
-  await expect(replayText(zip)).rejects.toMatchObject({ code: "invalid-input", facts });
-});
-
 test("a stream that breaks, or cannot be kept, is an error", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   async function* stream(): AsyncGenerator<Uint8Array> {

@@ -113,11 +113,10 @@ export class VaultTable {
       // The bit that makes a letter a small one, and changes no digit.
       this.#wanted.view.setInt32(at, word | ((word & 0x40404040) >>> 1), true);
     }
-    const row = this.#rowOfWanted();
-    const known = this.#rows.view.getInt32(row, true);
+    const known = this.#rows.view.getInt32(this.#rowOfWanted(), true);
     if (known > 0) return known - 1;
     const uuid = bytes.toString("latin1", from, from + uuidLength);
-    return isUuid(uuid) ? this.#add(row, uuid.toLowerCase()) : -1;
+    return isUuid(uuid) ? this.#add(uuid.toLowerCase()) : -1;
   }
 
   uuid(number: number): string {
@@ -137,7 +136,7 @@ export class VaultTable {
   }
 
   /** Adds the vault of the wanted uuid. */
-  #add(row: number, uuid: string): number {
+  #add(uuid: string): number {
     if (this.#uuids.length === this.#limit)
       throw new VaultError(
         "invalid-input",
@@ -145,20 +144,21 @@ export class VaultTable {
         { hint: "give it the items of fewer vaults" },
       );
     const size = this.#uuids.push(uuid);
-    this.#rows.view.setInt32(row, size, true);
-    this.#rows.bytes.set(this.#wanted.bytes, row + 4);
-    if (4 * size * rowLength > 3 * this.#rows.bytes.length) this.#grow();
+    this.#put(size);
+    if (4 * size * rowLength > 3 * this.#rows.bytes.length) {
+      this.#rows = viewOf(Buffer.alloc(2 * this.#rows.bytes.length));
+      for (const [number, one] of this.#uuids.entries()) {
+        this.#wanted.bytes.write(one, "latin1");
+        this.#put(number + 1);
+      }
+    }
     return size - 1;
   }
 
-  #grow(): void {
-    const { bytes, view } = this.#rows;
-    this.#rows = viewOf(Buffer.alloc(2 * bytes.length));
-    for (let from = 0; from < bytes.length; from += rowLength) {
-      if (view.getInt32(from, true) === 0) continue;
-      this.#wanted.bytes.set(bytes.subarray(from + 4, from + rowLength));
-      this.#rows.bytes.set(bytes.subarray(from, from + rowLength), this.#rowOfWanted());
-    }
+  #put(number: number): void {
+    const row = this.#rowOfWanted();
+    this.#rows.view.setInt32(row, number, true);
+    this.#rows.bytes.set(this.#wanted.bytes, row + 4);
   }
 }
 

@@ -102,14 +102,10 @@ export function parse(text: string, depth = 0, names?: readonly string[]): Parse
   }
 }
 
-const none = (reason: string): Parsed => ({
-  value: {},
-  fields: new Map(),
-  likeness: unlike,
-  isText: false,
-  inner: unlike,
-  reason,
-});
+const none = (reason: string): Parsed => {
+  const nothing = { value: {}, fields: new Map(), likeness: unlike, isText: false, inner: unlike };
+  return { ...nothing, reason };
+};
 
 function parseLoosely(text: string): unknown {
   try {

@@ -14,7 +14,6 @@ import { setImmediate } from "node:timers/promises";
 import { crc32, createInflateRaw } from "node:zlib";
 import { VaultError } from "../../errors.ts";
 import { openPipe } from "../../terminal/streams.ts";
-import { command, noted, type Way } from "../../way.ts";
 
 /** Number of bytes by which the format is recognized. */
 const headSize = 64 * 1024;
@@ -157,16 +156,16 @@ function openUnnamed(): number {
   return file;
 }
 
-/** What is no text by its first bytes, and the command that makes one of it. */
-const others: readonly [magic: string | RegExp, kind: string, way?: Way][] = [
+/** What is no text by its first bytes. */
+const others: readonly [magic: string | RegExp, kind: string][] = [
   [/^PK[^]*(?:xl\/|\[Content_Types\])/, "an Excel workbook (a zip archive)"],
-  ["PK\x03\x04", "a zip archive", command`unzip -p FILE`],
-  [/^[^]{257}ustar/, "a tar archive", command`tar -xOf FILE`],
-  ["\x28\xb5\x2f\xfd", "packed with zstd", command`zstd -dc FILE`],
-  ["\xfd7zXZ", "packed with xz", command`xz -dc FILE`],
-  ["BZh", "packed with bzip2", command`bzip2 -dc FILE`],
-  ["\x04\x22\x4d\x18", "packed with lz4", command`lz4 -dc FILE`],
-  ["7z\xbc\xaf\x27\x1c", "a 7z archive", command`7z x -so FILE`],
+  ["PK\x03\x04", "a zip archive"],
+  [/^[^]{257}ustar/, "a tar archive"],
+  ["\x28\xb5\x2f\xfd", "packed with zstd"],
+  ["\xfd7zXZ", "packed with xz"],
+  ["BZh", "packed with bzip2"],
+  ["\x04\x22\x4d\x18", "packed with lz4"],
+  ["7z\xbc\xaf\x27\x1c", "a 7z archive"],
   ["%PDF-", "a PDF document"],
   ["PAR1", "a Parquet file"],
   ["SQLite format 3", "an SQLite database"],
@@ -177,7 +176,7 @@ const others: readonly [magic: string | RegExp, kind: string, way?: Way][] = [
 /** @throws `invalid-input` with what it is, if it is no text */
 function checkText(head: Buffer, name: string): void {
   const text = head.toString("latin1");
-  const [, kind, way] =
+  const [, kind = "binary data"] =
     others.find(([magic]) =>
       typeof magic === "string" ? text.startsWith(magic) : magic.test(text),
     ) ?? [];
@@ -185,13 +184,9 @@ function checkText(head: Buffer, name: string): void {
   const controls = head.filter(
     (byte) => byte < 32 && byte !== 0 && (byte < 7 || byte > 13) && byte !== 27 && byte !== 30,
   );
-  if (kind === undefined && controls.length * 20 <= head.length) return;
-  throw new VaultError("invalid-input", `${name} is ${kind ?? "binary data"}, not text`, {
-    hint:
-      way === undefined
-        ? "have the items exported as NDJSON, JSON or CSV with a header line"
-        : "unpack it first, into a file or through a pipe (- is standard input)",
-    next: way && [noted(way, "unpacks it to its standard output")],
+  if (kind === "binary data" && controls.length * 20 <= head.length) return;
+  throw new VaultError("invalid-input", `${name} is ${kind}, not text`, {
+    hint: "have the items exported as NDJSON, JSON or CSV with a header line; unpack what is packed first, into a file or through a pipe (- is standard input)",
   });
 }
 

@@ -28,7 +28,7 @@ import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
-export interface Layout extends Omit<Choice, "warnings"> {
+export interface Layout extends Choice {
   index: number;
   vaults: VaultTable;
   classifier: Classifier;

@@ -18,7 +18,8 @@ import { type Cutter, longestRecord, type RawRecord, type Sink } from "./json.ts
 import { formOf } from "./table.ts";
 
 /** What the entries of an input are made with. */
-export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {
+export interface EntryOptions extends Given, Omit<Layout, keyof Choice> {
+  skips: Skips;
   /** Columns of this machine's journal, which are not looked for. */
   columns?: Columns | undefined;
 }
@@ -46,12 +47,10 @@ function* passage(input: Input, cutter: Cutter): Generator<number> {
 export class Source implements Sink {
   readonly input: Input;
   readonly report: InputReport;
-  /** What may make all of it wrong, or was passed over. Complete once everything is read. */
-  readonly warnings: string[];
+  /** Its warnings say what may make all of it wrong, or was passed over, once all is read. */
+  readonly layout: Layout;
   readonly reader: ItemReader | undefined;
-  readonly isContradicted: boolean;
   readonly #items: ItemReader;
-  readonly #layout: Layout;
   /** Whether items are in texts of records. */
   readonly #isText: boolean;
   readonly #skips: Skips;
@@ -69,21 +68,17 @@ export class Source implements Sink {
     cutterOf: (sink: Sink) => Cutter,
     sample: readonly RawRecord[],
     options: EntryOptions,
-    skips: Skips,
   ) {
-    const { warnings, ...choice } = choiceOf(input, sample, options);
-    const { columns, times } = choice;
     this.input = input;
-    this.warnings = warnings;
-    this.#layout = { ...options, ...choice };
-    this.isContradicted = choice.isContradicted;
+    this.#skips = options.skips;
+    this.layout = { ...options, ...choiceOf(input, sample, options) };
     for (const { list } of sample) this.#lists.add(list);
     this.#isText = sample.some(({ isText }) => isText);
-    this.#skips = skips;
     this.#cutter = cutterOf(this);
-    this.#items = new ItemReader(this.#layout, this.#cutter);
+    this.#items = new ItemReader(this.layout, this.#cutter);
     this.reader = this.#isText ? undefined : this.#items;
     const format = options.columns === undefined ? this.#cutter.format : "journal";
+    const { columns, times } = this.layout;
     const order = orderOf(sample.map(({ fields }) => times.parse(timeIn(fields, columns))));
     this.report = { name: input.name, format, order, items: 0, columns };
   }
@@ -93,7 +88,7 @@ export class Source implements Sink {
    *
    * @throws what `choiceOf` throws.
    */
-  static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
+  static async open(input: Input, options: EntryOptions): Promise<Source> {
     const sample: RawRecord[] = [];
     const record = (one: RawRecord) => void (sample.length < sampleSize && sample.push(one));
     const cutterOf = formOf(input.head, input.isWhole);
@@ -103,7 +98,7 @@ export class Source implements Sink {
         await setImmediate();
         if (sample.length === sampleSize || (sample.length > 0 && bytes >= sampleBytes)) break;
       }
-    return new Source(input, cutterOf, likest(sample), options, skips);
+    return new Source(input, cutterOf, likest(sample), options);
   }
 
   /**
@@ -115,7 +110,7 @@ export class Source implements Sink {
     const { offset, length } = location;
     const bytes = this.bytesOf(location);
     const isWhole = bytes.length === length;
-    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes, offset), this.#layout) : "";
+    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes, offset), this.layout) : "";
     if (typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",
@@ -139,8 +134,7 @@ export class Source implements Sink {
   /** Says what the input is, if it has no items. */
   emptiness(): string {
     const text = textOf(this.input.head).replaceAll("\0", "");
-    if (text.trim() === "") return "it is empty";
-    return anyUuid.test(text) ? "nothing in it looks like one" : "it holds no items";
+    return text.trim() === "" ? "it is empty" : "it holds no items";
   }
 
   /** Adds the entries in the input's order. Yields the number of bytes read, after each piece. */
@@ -165,10 +159,10 @@ export class Source implements Sink {
   }
 
   record({ line, list, doubt, fields, isText, given, from, to }: RawRecord): void {
-    const item = itemOf(fields, this.#layout);
+    const item = itemOf(fields, this.layout);
     const text = (): string => [...fields.values()].join(" ");
     if (typeof item === "string") {
-      const hasAction = fields.has(this.#layout.columns.action?.name ?? "");
+      const hasAction = fields.has(this.layout.columns.action?.name ?? "");
       const isOther =
         isText === this.#isText
           ? list !== undefined && !this.#lists.has(list) && !hasAction
@@ -191,12 +185,12 @@ export class Source implements Sink {
 
   /** Whether what an item is about is a vault: a column of targets has users too, who log in. */
   #isOfVaults({ action }: Item): boolean {
-    const { vault } = this.#layout.columns;
+    const { vault } = this.layout.columns;
     return rankOf("vault", vault?.name ?? "") < Infinity || nameIn(action) !== undefined;
   }
 
   skip(line: number, reason: string, text: string, isCut = false): void {
-    this.#skips.add({ input: this.#layout.index, line, reason }, text);
+    this.#skips.add({ input: this.layout.index, line, reason }, text);
     if (isCut) this.report.cutAt ??= line;
   }
 
@@ -216,7 +210,9 @@ export class Source implements Sink {
     const lists = [...this.#passedOver].map(
       ([list, count]) => `${grouped(count)} in ${list === "" ? "a list" : listNames([list])}`,
     );
-    this.warnings.push(`${name}: what looks like no audit item was passed over: ${listed(lists)}.`);
+    this.layout.warnings.push(
+      `${name}: what looks like no audit item was passed over: ${listed(lists)}.`,
+    );
   }
 }
 
@@ -283,7 +279,7 @@ export class Inputs {
    */
   async read(
     { inputs, journal }: InputOptions,
-    shared: Omit<EntryOptions, "index">,
+    shared: Omit<EntryOptions, "index" | "skips">,
     { order, fold }: { order: TimeOrder; fold: { readonly isLate: boolean } },
   ): Promise<void> {
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
@@ -293,7 +289,8 @@ export class Inputs {
     for (const [index, spec] of specs.entries()) {
       const input = (this.#inputs[index] ??= new Input(spec));
       if (input.head.length === 0) await input.open();
-      this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
+      const options = { ...shared, index, columns, skips: this.skips };
+      this.sources.push(await Source.open(input, options));
     }
     // The first of two duplicates counts: it should be from the input with more known columns.
     const known = ({ report }: Source): number => Object.keys(report.columns).length;
