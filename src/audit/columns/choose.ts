@@ -149,14 +149,15 @@ const tellsOutcomes = (profile: Profile): boolean => {
 interface TimeCandidate extends Profile {
   /** Place of the kind of its name, and whether a log system gave it. */
   rank: number;
-  share: number;
-  /** Milliseconds since the epoch by the number of the record; NaN for other texts. */
-  times: ReadonlyMap<number, number>;
+  reader: TimeReader;
 }
 
+const timeAt = ({ values, reader }: TimeCandidate, record: number): number =>
+  reader.parse(values.get(record) ?? "") ?? Number.NaN;
+
 /** Whether two columns have times of an item so far apart that it matters which is taken. */
-const areApart = ({ times }: TimeCandidate, other: TimeCandidate): boolean =>
-  [...times].some(([at, time]) => Math.abs(time - (other.times.get(at) ?? Number.NaN)) > 10_000);
+const areApart = (one: TimeCandidate, other: TimeCandidate): boolean =>
+  [...one.values.keys()].some((at) => Math.abs(timeAt(one, at) - timeAt(other, at)) > 10_000);
 
 const timeKinds = ["time", "arrival", "creation"] as const;
 /** Rank of a column whose name means no time. */
@@ -207,14 +208,17 @@ class Search {
       this.#free().find((one) => isSingle(one) && mostly(one, isUuid, 0.8)),
     );
     const missing = (["time", "action", "vault"] as const).filter((role) => !this.#columns[role]);
-    const names = listNames(this.#profiles.map(({ name }) => name));
     if (missing.length > 0)
-      throw this.#notFound(missing.join(", "), `the columns are ${names}; name it`, missing);
+      throw this.#notFound(missing.join(", "), `the columns are ${this.#names}; name it`, missing);
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
     const [times, hasSuccesses] = [this.#timeReader(), this.#hasSuccesses()];
     return { columns, times, hasSuccesses, isContradicted, warnings: this.#warnings };
+  }
+
+  get #names(): string {
+    return listNames(this.#profiles.map(({ name }) => name));
   }
 
   #useMap(role: Role): void {
@@ -225,8 +229,7 @@ class Search {
       this.#profiles.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
     if (found === undefined) {
       const message = `--map ${role}=…: ${this.#input} has no column ${clip(wanted)}`;
-      const hint = `its columns are ${listNames(this.#profiles.map(({ name }) => name))}`;
-      throw new VaultError("usage", message, { hint });
+      throw new VaultError("usage", message, { hint: `its columns are ${this.#names}` });
     }
     this.#take(role, found, "--map");
   }
@@ -309,7 +312,7 @@ class Search {
   #chooseTime(): void {
     if (!this.#isOpen("time")) return;
     const candidates = this.#timeCandidates();
-    const read = candidates.filter(({ share }) => share >= 0.5);
+    const read = candidates.filter(({ reader }) => reader.share >= 0.5);
     const best = read.find((one) => !this.#isOfVault(one)) ?? read[0];
     const rank = best?.rank ?? unnamed;
     // Another date must not take the place of the one that is named for the time.
@@ -337,12 +340,8 @@ class Search {
       .map((one) => ({ ...one, rank: unnamed }));
     const found = [...named, ...others].sort((a, b) => a.rank - b.rank);
     return found.map((one) => {
-      const isNamed = one.rank < unnamed;
-      const reader = new TimeReader(one.texts, { isNamed, now: this.#given.now });
-      const times = [...one.values].map(
-        ([at, text]) => [at, reader.parse(text) ?? Number.NaN] as const,
-      );
-      return { ...one, share: reader.share, times: new Map(times) };
+      const reading = { isNamed: one.rank < unnamed, now: this.#given.now };
+      return { ...one, reader: new TimeReader(one.texts, reading) };
     });
   }
 

@@ -215,14 +215,16 @@ function namesIn(list: unknown): string[] | undefined {
   return names.every((name) => typeof name === "string") ? names : undefined;
 }
 
-const holdsObject = (value: unknown): boolean =>
-  typeof value === "object" && JSON.stringify(value).includes("{");
-
 /** Makes an object of a row; returns others, of another length or of objects, as they are. */
-const objectOf = (row: unknown, names: readonly string[]): unknown =>
-  Array.isArray(row) && row.length === names.length && !row.some(holdsObject)
-    ? Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]))
-    : row;
+function objectOf(row: unknown, names: readonly string[]): unknown {
+  if (!Array.isArray(row) || row.length !== names.length) return row;
+  const holdsObject = row.some(
+    (one) => typeof one === "object" && JSON.stringify(one).includes("{"),
+  );
+  return holdsObject
+    ? row
+    : Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]));
+}
 
 /** Returns the first rows of each list that is behind its names, as objects. */
 function rowsIn(value: object): unknown[] {

@@ -202,9 +202,8 @@ export class JsonCutter extends Cutter {
     const end = byte === quote ? endOfValue(given, from, to) : endOfWord(bytes, from, to);
     if (end < 0 || (end === to && !isEnd)) return isEnd ? to : -1;
     if (place.isList) return this.#takeWhole(given, from, end);
-    if (place.key === undefined)
-      place.key = bytes.toString("utf8", from + 1, Math.min(end - 1, from + 100));
-    else place.key = undefined;
+    const key = bytes.toString("utf8", from + 1, Math.min(end - 1, from + 100));
+    place.key = place.key === undefined ? key : undefined;
     return end;
   }
 

@@ -218,11 +218,8 @@ class RowCutter extends Cutter {
   }
 }
 
-/** Rows are all alike, and only those with a brace have an item in a text. */
-const lookedAt = (fields: Fields): Looked =>
-  [...fields.values()].some((value) => value.includes("{"))
-    ? { ...itemIn(fields), likeness: alike }
-    : { fields, likeness: alike, isText: false };
+/** Rows are all alike, whatever the item in a text of them. */
+const lookedAt = (fields: Fields): Looked => ({ ...itemIn(fields), likeness: alike });
 
 /** What is drawn between the header and the rows. */
 const isRule = /^[-=+:| ]+$/;
