@@ -13,8 +13,8 @@ import { VaultNames, withLabel } from "../cli/vault-name.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { acknowledgeOpen, asServiceReply, type AckChoice } from "../exchange/end.ts";
-import type { ExchangeContext, EndCall, Send, Store } from "../exchange/ports.ts";
+import { acknowledgeOpen, readEnd, type AckChoice } from "../exchange/end.ts";
+import type { ExchangeContext, EndCall, Reply, Send, Store } from "../exchange/ports.ts";
 import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
 import { noCredentials, summarize } from "../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
@@ -222,9 +222,9 @@ async function acknowledgeForeign(
   let unanswered = 0;
   const send: Send = async (sent, signal) => {
     const reply = await context.service.call(sent, signal);
-    const isRefused =
-      reply.type === "answer" && dispositionOf(reply.answer, call).end === "refused";
-    const read = isRefused ? await asServiceReply(reply, call) : reply;
+    const { end, cause, said } = await readEnd(reply, call);
+    const isUnread = reply.type === "answer" && end === "nothing" && said?.end !== "nothing";
+    const read: Reply = isUnread ? { type: "no-answer", cause, answer: reply.answer } : reply;
     if (read.type === "no-answer") unanswered += 1;
     return read;
   };
@@ -244,7 +244,7 @@ async function acknowledgeForeign(
       acknowledgedAt: new Date(context.clock.now()).toISOString(),
     };
   const said = dispositionOf(answer, call);
-  if (said.end !== "refused") throw refusal(said, { uuid });
+  if (said.end !== "refused") throw refusal(said, uuid);
   const refused = `the service did not accept the token (${wording(answer)})`;
   const details = { uuid, service: serviceDetails(answer) };
   // It may also have been used by a call of another run, whose answer was lost.

@@ -2,7 +2,7 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { wholeNumber } from "../cli/values.ts";
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
-import { candidates, unrefused } from "../exchange/next-action.ts";
+import { aRead, candidates, unrefused } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
 import { noCredentials, type VaultRecord } from "../exchange/records.ts";
@@ -103,9 +103,8 @@ async function credentialsOf(
         { uuid, next: [noted(wayTo`vault export ${uuid} --generation N`, note)] },
       );
     }
-    const because = generation === undefined ? "superseded" : "generation";
-    const wish = { operation: "get", discardPending: false, force: true, generation } as const;
-    throw refusalError(record, { do: "refuse", because, candidates: [] }, wish, context);
+    const refused = { do: "refuse", because: "superseded", candidates: [] } as const;
+    throw refusalError(record, refused, { ...aRead, force: true, generation }, context);
   }
   const chosen = first.generation;
   const isOfOpen =

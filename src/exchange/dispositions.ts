@@ -1,7 +1,12 @@
-import { formatDuration } from "../duration.ts";
 import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { findErrorUuid, object, type Answer } from "../protocol/answers.ts";
+import {
+  findErrorUuid,
+  isOtherVault,
+  isSuccess,
+  object,
+  type Answer,
+} from "../protocol/answers.ts";
 import { findEndpoint, type Endpoint, type Kind, type Step } from "../protocol/endpoints.ts";
 import { command, noted, type Way } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
@@ -12,24 +17,24 @@ import { classify, errorStatus, type ErrorClass } from "../protocol/classify.ts"
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";
 
-/** What an ERROR answer means for the call it answers, by its class (`classify`). */
+/** What an answer that does not accept a call means for it, by its class (`classify`). */
 interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
   what: string;
   /** What a start or a delete counts; `none` leaves our own count as it is. */
-  start: Exclude<StartOutcome, "success">;
+  start: StartOutcome;
   /**
    * For an end call: send it again; it stays outstanding, and the token may be valid; the service refuses the token; or it says
    * nothing about the call, as if there were no answer.
    */
   end: "again" | "outstanding" | "refused" | "nothing";
   /** What follows from it, behind the service's own words. */
-  meaning?: string;
+  meaning?: string | undefined;
   /** What to do about it. */
-  fix?: string;
+  fix?: string | undefined;
   /** Commands that lead on; without them, the same one again. */
-  next?: (uuid: string) => Way[];
+  next?: ((uuid: string) => Way[]) | undefined;
   retry?: Retry;
 }
 
@@ -42,27 +47,36 @@ const unknown = {
   next: (uuid: string) => [command`vault status ${uuid}`],
 } as const satisfies Disposition;
 
-const table: Readonly<Record<ErrorClass, Disposition>> = {
+const table: Readonly<Record<ErrorClass | "unusable", Disposition>> = {
+  unusable: {
+    code: "service",
+    what: "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
+    start: "success",
+    end: "refused",
+    fix: "the stored credentials are still valid, and it counts as a start",
+    next: (uuid) => [command`vault status ${uuid}`],
+  },
   rate: {
     code: "rate-limited",
     what: "still rate limited by the service",
     start: "free",
     end: "again",
-    fix: "lower --rate, or raise --max-wait",
+    meaning: "waiting longer would exceed --max-wait",
+    fix: "lower --rate, or raise --max-wait, then run it again",
   },
   application: {
     code: "unauthorized",
     what: "the service refused the application",
     start: "free",
     end: "outstanding",
-    fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed",
+    fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed, then run it again",
   },
   validation: {
     code: "service",
     what: "the service rejected the request as invalid",
     start: "free",
     end: "refused",
-    fix: "fix what it names",
+    fix: "fix what it names, then run it again",
     retry: "after-fix",
   },
   credentials: {
@@ -113,63 +127,76 @@ const missingExtended = {
   fix: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
 };
 
+/** What an answer to a call that counts nothing means, if it is not clear. */
+const uncounted = {
+  code: "service",
+  what: "the service refused",
+  meaning: undefined,
+  fix: `${unsupported}; --debug shows the whole response`,
+  next: undefined,
+} as const satisfies Partial<Disposition>;
+
 /** An answer that does not accept a call, with what it means. */
 export interface Refused extends Disposition {
   type: "refused";
   answer: Answer;
-  is: ErrorClass;
+  is: keyof typeof table;
 }
 
 /** What an answer is for. */
 export type Called =
-  | { step: Step; kind: Kind; operation: Endpoint["operation"] }
+  | { step: Step; uuid: string; kind: Kind; operation: Endpoint["operation"] }
   | { step: Exclude<Call["step"], Step> };
 
 /**
  * What an answer to this call means. The endpoint of an extended one may not exist: there, what sounds like a vault that is gone is
- * about the endpoint.
+ * about the endpoint. A SUCCESS that names another vault says nothing of this one.
  */
 export function dispositionOf(answer: Answer, call: Called): Refused {
+  const counts = "operation" in call;
   const extended =
-    !("operation" in call) ||
-    findEndpoint(call.kind, call.operation, call.step)?.extended !== false;
-  const said = classify(answer);
+    !counts || findEndpoint(call.kind, call.operation, call.step)?.extended !== false;
+  const said = isSuccess(answer) ? "unusable" : classify(answer);
   const is = said === "gone" && extended ? "missing" : said;
-  const more = is === "missing" && extended ? missingExtended : {};
+  const { start } = table[is];
+  const isUnclear = start === "none" || start === "refused";
+  const more: Partial<Disposition> =
+    is === "missing" && extended
+      ? missingExtended
+      : is === "unusable" && counts && isOtherVault(answer, call.uuid)
+        ? { start: "none" }
+        : isUnclear && !counts
+          ? uncounted
+          : {};
   return { type: "refused", answer, is, ...table[is], ...more };
 }
 
-/** The call that was refused, in the words of its error. */
-interface RefusedCall {
-  uuid: string | undefined;
-  /** Name of a call that the service may count: start or delete. */
-  counted?: string;
-  /** Generation of the credentials that were sent. */
-  generation?: number;
-  /** Wait that the service asked for, past the deadline. */
-  waitMs?: number;
-}
-
+/** The error of a call that was not sent, or refused; `generation` is that of the credentials that were sent. */
 export function refusal(
-  { answer, is, code, what, start, meaning, fix, next, retry }: Refused,
-  { uuid, counted, generation, waitMs }: RefusedCall,
+  outcome: Refused | (Reply & { type: "not-sent" }),
+  uuid?: string,
+  generation?: number,
 ): VaultError {
-  const longer = waitMs === undefined ? "longer" : `${formatDuration(waitMs)} more`;
+  if (outcome.type === "not-sent")
+    return new VaultError("network", `no connection to the service: ${outcome.cause}`, {
+      uuid,
+      hint: outcome.hint ?? "nothing was sent; run it again when the service is available",
+    });
+  const { answer, is, code, what, meaning, fix, next, retry } = outcome;
   const whose =
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
-  const message =
-    is === "rate"
-      ? `${what} (${wording(answer)}), and waiting ${longer} would exceed --max-wait`
-      : `${what}${whose} (${wording(answer)})${meaning === undefined ? "" : `; ${meaning}`}`;
-  const isFree = counted !== undefined && start === "free";
-  const again = `, then run it again${isFree ? ` (this ${counted} was not counted)` : ""}`;
-  return new VaultError(code, message, {
-    uuid,
-    service: serviceDetails(answer),
-    ...(retry === undefined ? {} : { retry }),
-    hint: fix === undefined || next !== undefined ? fix : `${fix}${again}`,
-    next: next?.(uuid ?? "VAULT"),
-  });
+  const said = is === "unusable" ? "" : ` (${wording(answer)})`;
+  return new VaultError(
+    code,
+    `${what}${whose}${said}${meaning === undefined ? "" : `; ${meaning}`}`,
+    {
+      uuid,
+      service: serviceDetails(answer),
+      retry,
+      hint: fix,
+      next: next?.(uuid ?? "VAULT"),
+    },
+  );
 }
 
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
@@ -178,22 +205,17 @@ export function serviceDetails(answer: Answer): ServiceDetails {
   return { httpStatus, responseStatus: body["responseStatus"], errorUuid: findErrorUuid(body) };
 }
 
-export const notSentError = (reply: Reply & { type: "not-sent" }, uuid?: string): VaultError =>
-  new VaultError("network", `no connection to the service: ${reply.cause}`, {
-    uuid,
-    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
-  });
-
 /** The error of a call that may have arrived; `so` is what that means. */
 export function unansweredError(
   { signal }: { signal: AbortSignal },
   step: string,
   reply: Reply & { type: "no-answer" },
-  so: string | null,
   facts: ErrorFacts,
+  so?: string,
 ): VaultError {
-  const message = `the ${step} was sent, but ${whatCame(reply)}${so === null ? "" : `; ${so}`}`;
-  return new VaultError(signal.aborted ? "interrupted" : "network", message, {
+  const code = signal.aborted ? "interrupted" : "network";
+  const message = `the ${step} was sent, but ${whatCame(reply)}${so === undefined ? "" : `; ${so}`}`;
+  return new VaultError(code, message, {
     retry: "after-status",
     service: reply.answer && serviceDetails(reply.answer),
     ...facts,

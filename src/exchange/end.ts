@@ -1,6 +1,7 @@
-import { VaultError, type ErrorFacts, type Retry } from "../errors.ts";
+import { VaultError, type ErrorFacts, type ErrorKind, type Retry } from "../errors.ts";
 import { isSuccess, object, type Answer } from "../protocol/answers.ts";
-import { command } from "../way.ts";
+import { command, type Way } from "../way.ts";
+import type { Refused } from "./dispositions.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
@@ -47,36 +48,63 @@ async function sendEnd(
   open: OpenExchange,
   isLast: boolean,
 ): Promise<Ended> {
-  const { session, clock, signal } = context;
-  const token = await session.token(open.id);
-  const { kind, operation } = open;
-  const call: EndCall = { step: "end", uuid: session.uuid, kind, operation, token };
+  const { session, clock, signal, deadline } = context;
+  const { uuid } = session;
+  const { id, kind, operation } = open;
+  const call: EndCall = { step: "end", uuid, kind, operation, token: await session.token(id) };
   let exchange = open;
   for (let attempt = 0; ; attempt += 1) {
     await throwIfInterrupted(context, exchange);
     await admitEnd(context, exchange);
-    await session.recordEnding(open.id, open.delivered);
+    await session.recordEnding(id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
-    const reply = await asServiceReply(await endWithGrace(context, call), call);
-    if (reply.type === "answer") {
-      const ended = await settleAnswer(context, exchange, call, reply.answer, isLast);
-      if (ended !== null) return ended;
-    } else if (reply.type === "not-sent") {
-      await session.settle(open.id, "ending", note(context, "network", reply.cause));
+    const reply = await endWithGrace(context, call);
+    const { end, code, cause, said } = await readEnd(reply, call);
+    if (end === "accepted") {
+      await session.acknowledge(id, isLast).catch(async (error: unknown) => {
+        if (!(error instanceof VaultError) || error.code !== "state") throw error;
+        const hint = "fix the state, which holds the old and the new credentials";
+        const why = `the service accepted it, but that could not be recorded: ${error.message}`;
+        const ending = { ...exchange, state: "ending" } as const;
+        throw await outstanding(context, ending, why, { hint, cause: error });
+      });
+      return { outcome: "acknowledged" };
     }
-    exchange = openExchange(await currentRecord(context), open.id);
-    await throwIfInterrupted(context, exchange);
+    // What was not sent, or was answered, does not leave the call unanswered.
+    if (end === "again" || end === "outstanding" || reply.type === "not-sent")
+      await session.settle(id, "ending", note(context, code, cause));
+    const record = await currentRecord(context);
+    exchange = openExchange(record, id);
     const answer = reply.type === "not-sent" ? undefined : reply.answer;
-    const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-    if (reply.type !== "answer" && tokenExpiresAt(exchange) <= clock.now()) {
-      // One more try has settled nothing: only a start can find out which pair is valid.
-      await session.settle(open.id, "in-doubt", note(context, "in-doubt", cause));
-      return { outcome: "in-doubt", answer };
+    if (end === "outstanding") {
+      const why = `${said?.what} (${cause})${said?.meaning === undefined ? "" : `; ${said.meaning}`}`;
+      const next = [...(said?.next?.(uuid) ?? []), command`vault ack ${uuid}`];
+      throw await outstanding(context, exchange, why, { answer, hint: said?.fix, next }, code);
     }
-    const waitMs = waitForNextTry(context, exchange, reply, attempt);
-    if (waitMs === undefined) throw await outstanding(context, exchange, cause, { answer });
-    context.emit({ type: "retrying", step: "end", cause, waitMs });
-    await throwIfInterrupted(context, exchange, clock.sleep(waitMs, signal));
+    if (end !== "refused") await throwIfInterrupted(context, exchange);
+    const isLate = end === "nothing" && tokenExpiresAt(exchange) <= clock.now();
+    if (end === "refused" || isLate) {
+      // It carries nothing but the application and the token, so a definite error is about the token. Where one more try after its expiry
+      // has settled nothing, only a start can find out which pair is valid.
+      const isOwn = exchange.endsUnanswered === 1 && isKnownHereOnly(record, exchange);
+      const outcome = isOwn && !isLate ? "expired" : "in-doubt";
+      await session.settle(
+        id,
+        outcome,
+        note(context, outcome === "expired" ? "service" : outcome, cause),
+      );
+      return { outcome, answer };
+    }
+    const why = end === "again" ? "rate limited" : cause;
+    // The next one is sent at the latest when the token expires or the deadline passes.
+    const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
+    const { waitMs } = nextTry(context, attempt, reply);
+    const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
+    if (left <= 0 || (isAskedFor && waitMs >= left))
+      throw await outstanding(context, exchange, why, { answer });
+    const wait = Math.min(left, waitMs);
+    context.emit({ type: "retrying", step: "end", cause: why, waitMs: wait });
+    await throwIfInterrupted(context, exchange, clock.sleep(wait, signal));
   }
 }
 
@@ -95,83 +123,36 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
   } catch (error) {
     await throwIfInterrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
-    const hint = error.code === "invalid-input" ? error.facts.hint : undefined;
+    const { hint } = error.facts;
     throw await outstanding(context, exchange, error.message, { hint, cause: error });
   }
 }
 
+/** What an end call came to; `nothing`: it is not settled. `said`: what an answer that does not accept it means. */
+interface EndReply {
+  end: Refused["end"] | "accepted";
+  code: ErrorKind;
+  cause: string;
+  said?: Refused;
+}
+
 /**
- * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
+ * Reads the reply to an end call. An answer with neither SUCCESS nor ERROR is none: a proxy may have written it after the service had
  * processed the call. So is one about the endpoint.
  */
-export async function asServiceReply(reply: Reply, call: EndCall): Promise<Reply> {
-  if (reply.type !== "answer" || isSuccess(reply.answer)) return reply;
+export async function readEnd(reply: Reply, call: EndCall): Promise<EndReply> {
+  if (reply.type !== "answer") return { end: "nothing", code: "network", cause: reply.cause };
   const { answer } = reply;
-  const status = object(answer.body["responseStatus"])?.["status"];
-  const { dispositionOf } = await import("./dispositions.ts");
-  const { end } = dispositionOf(answer, call);
-  if (end === "again" || end === "outstanding") return reply;
-  if (status === "ERROR" && end === "refused") return reply;
-  const what = status === "ERROR" ? "no such endpoint" : "with neither SUCCESS nor ERROR";
-  return { type: "no-answer", cause: `HTTP ${answer.httpStatus} ${what}`, answer };
-}
-
-/**
- * Milliseconds until the next end call, which is sent at the latest when the token expires or the deadline passes; undefined
- * if no time is left, or if the service asks for more than is left.
- */
-function waitForNextTry(
-  context: ExchangeContext,
-  exchange: ExchangeRecord,
-  reply: Reply,
-  attempt: number,
-): number | undefined {
-  const { clock, deadline } = context;
-  const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
-  const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
-  const { waitMs } = nextTry(context, attempt, reply);
-  return left <= 0 || (isAskedFor && waitMs >= left) ? undefined : Math.min(left, waitMs);
-}
-
-/**
- * Records what a whole answer to an end call settles; null for a 429. An end call carries nothing but the application and the token, so a
- * definite error that is not about the application, the rate or a lock is about the token.
- */
-async function settleAnswer(
-  context: ExchangeContext,
-  before: OpenExchange,
-  call: EndCall,
-  answer: Answer,
-  isLast: boolean,
-): Promise<Ended | null> {
-  const { session } = context;
-  const { id, endsUnanswered } = before;
-  if (isSuccess(answer)) {
-    await session.acknowledge(id, isLast).catch(async (error: unknown) => {
-      if (!(error instanceof VaultError) || error.code !== "state") throw error;
-      const hint = "fix the state, which holds the old and the new credentials";
-      const why = `the service accepted it, but that could not be recorded: ${error.message}`;
-      throw await outstanding(context, { ...before, state: "ending" }, why, { hint, cause: error });
-    });
-    return { outcome: "acknowledged" };
-  }
+  const code = "service";
+  if (isSuccess(answer)) return { end: "accepted", code, cause: "" };
   const { dispositionOf, wording } = await import("./dispositions.ts");
-  const said = wording(answer);
-  const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
-  if (end !== "refused") await session.settle(id, "ending", note(context, code, said));
-  if (end === "again") return null;
-  const record = await currentRecord(context);
-  const exchange = openExchange(record, id);
-  if (end === "outstanding") {
-    const why = `${what} (${said})${meaning === undefined ? "" : `; ${meaning}`}`;
-    const ways = [...(next?.(session.uuid) ?? []), command`vault ack ${session.uuid}`];
-    const facts = { answer, hint: fix, next: ways };
-    throw await outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
-  }
-  const isExpired = endsUnanswered === 0 && isKnownHereOnly(record, exchange);
-  const outcome = isExpired ? "expired" : "in-doubt";
-  await session.settle(id, outcome, note(context, isExpired ? "service" : outcome, said));
-  return { outcome, answer };
+  const said = dispositionOf(answer, call);
+  const { end } = said;
+  const isError = object(answer.body["responseStatus"])?.["status"] === "ERROR";
+  if (end !== "nothing" && (end !== "refused" || isError))
+    return { end, code: said.code, cause: wording(answer), said };
+  const what = isError ? "no such endpoint" : "with neither SUCCESS nor ERROR";
+  return { end: "nothing", said, code, cause: `HTTP ${answer.httpStatus} ${what}` };
 }
 
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */
@@ -209,11 +190,11 @@ async function outstanding(
   exchange: ExchangeRecord,
   why: string,
   { answer, ...facts }: ErrorFacts & { answer?: Answer | undefined },
-  code: "locked" | "pending" = "pending",
+  because?: ErrorKind,
 ): Promise<VaultError> {
   const { serviceDetails } = await import("./dispositions.ts");
   const message = `the new credentials are stored, but the acknowledgement is outstanding: ${why}`;
-  return new VaultError(code, message, {
+  return new VaultError(because === "locked" ? because : "pending", message, {
     uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
@@ -232,7 +213,7 @@ export async function settleInterrupted(
 ): Promise<Settled> {
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
-  context.emit({ type: "settled", settled });
+  context.settled.set(open.id, settled);
   return settled;
 }
 
@@ -296,30 +277,34 @@ export async function acknowledgeOpen(
   if (action.do !== "end")
     return vault.last?.state === "acknowledged" ? (vault.last as OpenExchange) : null;
   const { exchange } = action;
-  if (save !== undefined && exchange.state !== "ending")
-    await saveNow(context, exchange, save, await recoveryDocument(context, vault, exchange));
+  if (save === undefined || exchange.state === "ending")
+    return await acknowledge(context, exchange, true, "safe");
+  const { session } = context;
+  await session.markElsewhere([exchange.baseGeneration, exchange.newGeneration]);
+  const document = await recoveryDocument(context, vault, exchange);
+  try {
+    await session.noteSaved(exchange.id, await save(document, exchange.given));
+  } catch (error) {
+    if (!(error instanceof HandoverFailure)) throw error;
+    await throwIfInterrupted(context, exchange);
+    throw await notAcknowledged(context, exchange, `${error.message}; nothing was acknowledged`);
+  }
   return await acknowledge(context, exchange, true, "safe");
 }
 
 const anAck = { operation: "ack", discardPending: false, force: false } as const;
 
-async function saveNow(
+/** Exit 11: the exchange waits for a decision. `again` starts it again. */
+export async function notAcknowledged(
   context: ExchangeContext,
-  open: OpenExchange,
-  save: NonNullable<AckChoice["save"]>,
-  document: RecoveryDocument,
-): Promise<void> {
-  await context.session.markElsewhere([open.baseGeneration, open.newGeneration]);
-  try {
-    await context.session.noteSaved(open.id, await save(document, open.given));
-  } catch (error) {
-    if (!(error instanceof HandoverFailure)) throw error;
-    await throwIfInterrupted(context, open);
-    const { waysOn } = await import("./ways.ts");
-    throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
-      uuid: context.session.uuid,
-      exchange: summarize(open),
-      next: waysOn(await currentRecord(context), context),
-    });
-  }
+  exchange: OpenExchange,
+  message: string,
+  again?: Way,
+): Promise<VaultError> {
+  const { waysOn } = await import("./ways.ts");
+  return new VaultError("pending", message, {
+    uuid: context.session.uuid,
+    exchange: summarize(exchange),
+    next: waysOn(await currentRecord(context), context, again),
+  });
 }

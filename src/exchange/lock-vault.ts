@@ -1,25 +1,9 @@
 import { defined } from "../defined.ts";
-import { VaultError, type ErrorKind } from "../errors.ts";
+import { VaultError } from "../errors.ts";
 import { command, noted } from "../way.ts";
 import { spentBy } from "./counting.ts";
-import type {
-  ExchangeContext,
-  ExchangeEvent,
-  Reply,
-  Send,
-  Service,
-  StartCall,
-  Store,
-  Waiting,
-} from "./ports.ts";
-import { currentRecord } from "./ports.ts";
-import {
-  acceptedBy,
-  isOfService,
-  isTakenBack,
-  learnProbes,
-  outcomeOf,
-} from "./start/breaker-gate.ts";
+import type { ExchangeContext, Reply, Send, Service, Store, Waiting } from "./ports.ts";
+import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 
 /** The context of an exchange that has no vault yet. */
@@ -86,73 +70,56 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
 }
 
 /**
- * Does the work with a locked vault, and releases it. Adds facts to what it throws: what was settled before and, if a call was sent,
- * the counters toward lockout. If an earlier start of this command counts, the error does not call a repetition safe.
+ * Does the work with a locked vault, tells what was settled, and releases it. Adds facts to what it throws: what was settled before
+ * and, if a call was sent, the counters toward lockout. If an earlier start of this command counts, the error does not call a repetition
+ * safe.
  */
 export async function withVault<T>(
   context: ExchangeContext,
   work: (context: ExchangeContext) => Promise<T>,
 ): Promise<T> {
-  const { settled } = context;
+  const { session, settled } = context;
+  let earlier = new Set<string>();
   let sent = false;
-  let counted: ErrorKind | undefined;
-  let isStartAnswered = false;
+  let start: Reply | undefined;
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent" && called.step !== "probe";
-    if (called.step === "start") {
-      counted = (await countedAs(reply, called)) ?? counted;
-      isStartAnswered ||= isOfService(reply);
-    }
+    if (called.step === "start") start = reply;
     return reply;
   };
-  const emit: ExchangeContext["emit"] = (event) => {
-    if (event.type === "settled") settled.set(event.settled.exchange.id, event.settled);
-    if (!isInDoubt(event)) context.emit(event);
-  };
   try {
-    return await work({ ...context, service: { ...context.service, call }, emit });
+    earlier = new Set((await session.read())?.exchanges.map(({ id }) => id));
+    return await work({ ...context, service: { ...context.service, call } });
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    const { uuid } = context.session;
-    const counters = async () => spentBy(await currentRecord(context), context.policy);
+    // Where it cannot be read, the error is about the state itself, which may lack what a call counts.
+    const vault = sent ? await session.read().catch(() => null) : null;
     const facts = defined({
-      // Where they cannot be read, the error is about the state itself.
-      spent: sent ? await counters().catch(() => undefined) : undefined,
+      spent: vault === null ? undefined : spentBy(vault, context.policy),
       settled: settled.size > 0 ? [...settled.values()] : undefined,
     });
-    // A state that was lost after a start has not recorded what became of it.
-    if (sent && error.code === "state") counted ??= "state";
+    const counted = vault?.exchanges.find(
+      ({ id, state }) => !earlier.has(id) && ["intent", "rejected"].includes(state),
+    );
+    const isCounted = counted !== undefined || (sent && vault === null);
     const saysUnsent = ["guard", "usage", "invalid-input"].includes(error.code);
-    if (counted === undefined || !(saysUnsent || error.retry === "safe")) throw error.with(facts);
-    const [code, message] = saysUnsent
-      ? ([counted, `an earlier start of this command counts; then ${error.message}`] as const)
-      : ([error.code, error.message] as const);
-    throw new VaultError(code, message, {
+    if (!isCounted || !(saysUnsent || error.retry === "safe")) throw error.with(facts);
+    const code = counted?.state === "rejected" ? counted.state : "network";
+    const message = saysUnsent
+      ? `an earlier start of this command counts; then ${error.message}`
+      : error.message;
+    throw new VaultError(saysUnsent ? code : error.code, message, {
       ...error.facts,
       ...facts,
       retry: "after-status",
       hint: "an earlier start of this command was sent, and counts",
-      next: [noted(command`vault status ${uuid}`, "then run it again")],
+      next: [noted(command`vault status ${session.uuid}`, "then run it again")],
     });
   } finally {
-    for (const one of settled.values()) {
-      const event = { type: "settled", settled: one } as const;
-      if (isInDoubt(event)) context.emit(event);
-    }
-    if (isStartAnswered && !context.signal.aborted)
+    for (const one of settled.values()) context.emit({ type: "settled", settled: one });
+    if (start !== undefined && isOfService(start) && !context.signal.aborted)
       await learnProbes(context).catch(() => undefined);
-    await context.session.release();
+    await session.release();
   }
-}
-
-/** Whether an exchange remains in doubt, which is told at the end: the start of the same command may resolve it. */
-const isInDoubt = (event: ExchangeEvent): boolean =>
-  event.type === "settled" && event.settled.outcome === "in-doubt";
-
-/** What a start that counts toward lockout came to: it got no answer, or a refusal that the service counts. */
-async function countedAs(reply: Reply, call: StartCall): Promise<ErrorKind | undefined> {
-  const outcome = await outcomeOf(reply, call, acceptedBy(reply));
-  if (outcome.type === "accepted" || isTakenBack(outcome)) return undefined;
-  return outcome.type === "refused" ? outcome.code : "network";
 }

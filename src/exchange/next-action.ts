@@ -14,8 +14,6 @@ export interface Wish {
   force: boolean;
   /** The stored credentials to send, in place of all that may be valid. */
   generation?: number | undefined;
-  /** Credentials that the command line has. */
-  given?: unknown;
   /** Hold the exchange after the delivery. */
   noAck?: boolean;
   /** Another program has a part in the delivery, and the end call waits for it. */
@@ -28,16 +26,13 @@ export interface Wish {
 
 export const aRead: Wish = { operation: "get", discardPending: false, force: false };
 
-/** What decides, beside the vault and the wish: `clock` is that of the state. */
+/** What decides, beside the vault and the wish. */
 export interface Circumstances {
   policy: Policy;
+  /** That of the state. */
   clock: Pick<Clock, "now">;
-}
-
-/** What a command knows beside the vault's record. */
-export interface SoFar {
   /** Generations that the service has refused to this very command. */
-  tried: readonly number[];
+  tried?: readonly number[];
   /** Those that it has refused as they would be sent now (pin, device, kind); by default those that it has refused as stored. */
   refused?: ReadonlySet<number>;
 }
@@ -55,10 +50,9 @@ export type Reason =
   | "choice"
   /** The service has refused all that may be valid: before, or now. */
   | "refused"
-  /** There are no credentials; or all are superseded; or the chosen ones are not kept or superseded. */
+  /** There are no credentials; or all, or the chosen ones, are superseded or not kept. */
   | "no-credentials"
-  | "superseded"
-  | "generation";
+  | "superseded";
 
 /** A refusal; `candidates` are those among which a person chooses. */
 export interface Refusal {
@@ -92,10 +86,11 @@ export function nextAction(
   vault: VaultRecord,
   wish: Wish,
   circumstances: Circumstances,
-  soFar: SoFar = { tried: [] },
 ): NextAction {
-  if (soFar.tried.length > 0 && untried(vault, wish, soFar).length === 0) return refuse("refused");
-  return beforeStart(vault, wish, circumstances) ?? choose(vault, wish, circumstances, soFar);
+  const { tried = [] } = circumstances;
+  if (tried.length > 0 && untried(vault, wish, circumstances).length === 0)
+    return refuse("refused");
+  return beforeStart(vault, wish, circumstances) ?? choose(vault, wish, circumstances);
 }
 
 /** The part of the decision that needs no credentials; null for a start. */
@@ -149,19 +144,14 @@ function withOpen(
 /** Most credentials that one command tries: a refusal of the first makes the second likely to be valid. */
 const triesAtMost = 2;
 
-function choose(
-  vault: VaultRecord,
-  wish: Wish,
-  { policy }: Circumstances,
-  soFar: SoFar,
-): NextAction {
-  const { tried } = soFar;
+function choose(vault: VaultRecord, wish: Wish, circumstances: Circumstances): NextAction {
+  const { policy, tried = [] } = circumstances;
   const { generation, force } = wish;
   if (sendable(vault, wish).length === 0) {
-    if (generation !== undefined) return refuse("generation");
-    return refuse(vault.generations.length === 0 ? "no-credentials" : "superseded");
+    const isEmpty = generation === undefined && vault.generations.length === 0;
+    return refuse(isEmpty ? "no-credentials" : "superseded");
   }
-  const left = untried(vault, wish, soFar);
+  const left = untried(vault, wish, circumstances);
   const [first, ...others] = left;
   if (first === undefined) return refuse("refused", sendable(vault, wish));
   if (tried.length > 0 && isLockedBy(vault, policy)) return refuse("guard", left);
@@ -190,7 +180,11 @@ function sendable(vault: VaultRecord, { generation, force }: Wish): Generation[]
 }
 
 /** What is left to send: without what was refused, or that last with --force. */
-function untried(vault: VaultRecord, wish: Wish, { refused, tried }: SoFar): Generation[] {
+function untried(
+  vault: VaultRecord,
+  wish: Wish,
+  { refused, tried = [] }: Circumstances,
+): Generation[] {
   const isRefused = (g: Generation): boolean => refused?.has(g.generation) ?? g.refused;
   const all = sendable(vault, wish).filter((g) => !tried.includes(g.generation));
   const fresh = all.filter((g) => !isRefused(g));

@@ -91,21 +91,6 @@ export type Reply =
     }
   | { type: "answer"; answer: Answer };
 
-/** What a place under the rate limit is for. An end call goes ahead of all others: its token expires. */
-export interface NextCall {
-  kind: Kind;
-  isEnd?: boolean;
-}
-
-/** The places of one exchange under the rate limit: each call needs one, a start before ①. */
-export interface Places {
-  /**
-   * Waits for a place, and obtains the bearer token for a vault of this kind. Rejects if aborted.
-   * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
-   */
-  admit(next: NextCall, signal: AbortSignal, deadline?: number): Promise<void>;
-}
-
 /**
  * Sends a call and says how it ended. An aborted one is `not-sent` if nothing was written yet, else `no-answer`. `ready` is awaited
  * when the connection stands, right before the request is written, and again on a new one; what it throws is thrown, and nothing is sent.
@@ -113,8 +98,18 @@ export interface Places {
 export type Send = (call: Call, signal: AbortSignal, ready?: () => Promise<void>) => Promise<Reply>;
 
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
-export interface Service extends Places {
+export interface Service {
   call: Send;
+  /**
+   * Waits for a place under the rate limit, which each call needs, a start before ①, and obtains the bearer token for a vault of this
+   * kind. An end call goes ahead of all others: its token expires. Rejects if aborted.
+   * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
+   */
+  admit(
+    next: { kind: Kind; isEnd?: boolean },
+    signal: AbortSignal,
+    deadline?: number,
+  ): Promise<void>;
 }
 
 /**
@@ -294,7 +289,7 @@ export interface ExchangeContext {
   /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
   emit(event: ExchangeEvent): void;
-  /** What was settled so far of what earlier runs left, by the id of the exchange: `withVault` collects it from the events. */
+  /** What was settled so far of what earlier runs left, by the id of the exchange: `withVault` tells it at the end. */
   settled: Map<string, Settled>;
   /** Replaces secrets in what the state stores in plain text. */
   redact(text: string): string;

@@ -7,9 +7,9 @@ import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, beforeStart, nextAction } from "./next-action.ts";
 import { currentRecord, interruptedBefore, type ExchangeContext } from "./ports.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "./records.ts";
-import { importOf, isUndelivered, isUnread, noCredentials, summarize } from "./records.ts";
+import { importOf, isUndelivered, noCredentials, summarize } from "./records.ts";
 import { holdReasons } from "./states.ts";
-import { endedAtOnce, shownBy, waysOn } from "./ways.ts";
+import { endedAtOnce, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -27,14 +27,10 @@ export function refusalError(
       ...facts,
     });
   const pending = (what: string, next = waysOn(vault, circumstances)): VaultError =>
-    new VaultError("pending", what, { uuid, exchange: exchangeOf(open), next });
+    new VaultError("pending", what, { uuid, exchange: exchangeOf(vault), next });
   switch (because) {
     case "held": {
       const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
-      if (wish.operation === "delete") {
-        const anyway = command`vault delete ${uuid} --discard-pending`;
-        return pending(held, waysOn(vault, circumstances, anyway));
-      }
       if (!wish.discardPending || open?.operation !== "update") return pending(held);
       const next = [
         // Its acknowledgement, with what that needs.
@@ -52,16 +48,11 @@ export function refusalError(
       );
     case "in-doubt":
       return inDoubtError(vault, circumstances);
-    case "guard": {
-      const ways = waysOn(vault, circumstances);
-      // Credentials that were given may be right, whatever became of those that are stored.
-      const isThere = wish.given === undefined || ways.some(({ argv }) => argv[1] === "guard");
+    case "guard":
       return notSent(whyGuarded(vault, circumstances), {
-        next: isThere ? ways : [...ways, shownBy(uuid)],
         spent: spentBy(vault, policy),
         by: vault.last?.by ?? undefined,
       });
-    }
     case "last-start":
       return notSent(
         `${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
@@ -76,14 +67,15 @@ export function refusalError(
     }
     case "no-credentials":
       return noCredentials(uuid);
-    case "superseded":
+    case "superseded": {
+      const which =
+        wish.generation === undefined ? "every generation" : `generation ${wish.generation}`;
       return new VaultError(
         "no-credentials",
-        `all stored credentials of vault ${uuid} were superseded; they are never sent`,
-        { uuid, next: [importOf(uuid)] },
+        `${which} of vault ${uuid} is not kept, or was superseded and is sent only with --generation N --force`,
+        { uuid, next: [command`vault status ${uuid} --history`, importOf(uuid)] },
       );
-    case "generation":
-      return notSendable(vault, wish);
+    }
   }
 }
 
@@ -93,7 +85,7 @@ export function throwIfRefused(vault: VaultRecord, wish: Wish, circumstances: Ci
   if (first?.do === "refuse") throw refusalError(vault, first, wish, circumstances);
 }
 
-const exchangeOf = (open: VaultRecord["open"]): ErrorFacts["exchange"] =>
+const exchangeOf = ({ open }: VaultRecord): ErrorFacts["exchange"] =>
   open === null ? undefined : summarize(open);
 
 /**
@@ -146,7 +138,7 @@ function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
 
 function whyChoice({ failedAttempts }: VaultRecord, left: readonly Generation[]): string {
   const named = left.map(({ generation, standing }) => `${generation} (${standing})`).join(", ");
-  return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and ${left.length === 1 ? "others may be valid: generation" : "several credentials may be valid: generations"} ${named}`;
+  return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${named}`;
 }
 
 /** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
@@ -155,36 +147,22 @@ const explainRefusal = ({ provenAt, generations }: VaultRecord): string | null =
     ? `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`
     : null;
 
-/** `--generation N` of credentials that are not kept, or superseded. */
-function notSendable({ uuid, generations }: VaultRecord, { generation, force }: Wish): VaultError {
-  const isKept = generations.some((g) => g.generation === generation);
-  const sendable = generations.filter((g) => force || g.standing !== "superseded");
-  return new VaultError(
-    "no-credentials",
-    `generation ${generation ?? ""} of vault ${uuid} ${isKept ? "was superseded; it is sent only with --force" : "is not kept"}`,
-    {
-      uuid,
-      hint: `generations that can be sent: ${sendable.map((g) => g.generation).join(", ") || "none"}`,
-      next: [command`vault status ${uuid} --history`],
-    },
-  );
-}
-
-const explainDoubt =
-  "the acknowledgement may or may not have arrived; both the old and the new credentials are kept";
-
 /** Exit 12 for the exchange of a record that is in doubt. */
 export const inDoubtError = (
   vault: VaultRecord,
   circumstances: Circumstances,
   answer?: Answer,
 ): VaultError =>
-  new VaultError("in-doubt", explainDoubt, {
-    uuid: vault.uuid,
-    exchange: exchangeOf(vault.open),
-    service: answer && serviceDetails(answer),
-    next: waysOn(vault, circumstances),
-  });
+  new VaultError(
+    "in-doubt",
+    "the acknowledgement may or may not have arrived; both the old and the new credentials are kept",
+    {
+      uuid: vault.uuid,
+      exchange: exchangeOf(vault),
+      service: answer && serviceDetails(answer),
+      next: waysOn(vault, circumstances),
+    },
+  );
 
 /**
  * Checks that a vault may be forgotten: its credentials are known, and no exchange is open unless it is to be dropped.
@@ -199,10 +177,8 @@ export function checkForget(
   const { open } = vault;
   if (open === null || discardPending) return;
   const isInDoubt = open.state === "in-doubt";
-  const found = isInDoubt ? explainDoubt : `an exchange of this vault is ${open.state}`;
-  const unread = isUnread(open) ? ["--unread"] : [];
-  const finishes = isInDoubt ? command`vault get ${uuid}` : command`vault ack ${uuid} ${unread}`;
-  const message = `not forgotten, which could lose it: ${found}`;
+  const message = `not forgotten, which could lose it: an exchange of this vault is ${open.state}`;
+  const finishes = isInDoubt ? command`vault get ${uuid}` : command`vault ack ${uuid}`;
   throw new VaultError(isInDoubt ? "in-doubt" : "pending", message, {
     uuid,
     exchange: summarize(open),
@@ -222,7 +198,7 @@ export async function interrupted(
   if (exchange === undefined) return interruptedBefore(uuid);
   const isStart = exchange.state === "intent";
   const what = isStart
-    ? " while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid"
+    ? ` while the ${exchange.operation === "delete" ? "delete" : "start"} was in progress; it may have reached the service, and counts; the stored credentials are kept`
     : "; the new credentials are stored, but not acknowledged";
   const ways = isStart
     ? [command`vault status ${uuid}`]

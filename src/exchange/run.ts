@@ -2,7 +2,7 @@ import { VaultError } from "../errors.ts";
 import { object, type StartSuccess } from "../protocol/answers.ts";
 import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
 import { withFlags } from "../way.ts";
-import { acknowledge, throwIfInterrupted } from "./end.ts";
+import { acknowledge, notAcknowledged, throwIfInterrupted } from "./end.ts";
 import { currentRecord, type ExchangeContext, type VaultSession } from "./ports.ts";
 import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
@@ -51,7 +51,7 @@ async function recordNewPair(
   });
   for (const message of warnings) context.emit({ type: "warning", message });
   const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);
-  if (found !== null) context.emit({ type: "settled", settled: found });
+  if (found !== null) context.settled.set(found.exchange.id, found);
   const record = await currentRecord(context);
   const exchange = openExchange(record, exchangeId);
   return {
@@ -98,14 +98,9 @@ async function deliverAndEnd(
     if (noAck && failure.reason === "masked") return { ...delivery, exchange: held };
     // An interruption can also have ended a --save-cmd.
     await throwIfInterrupted(context, held);
-    const { waysOn } = await import("./ways.ts");
     const again = handover.line && withFlags(handover.line, "--discard-pending", ...needs);
     const message = `${failure.message}; the new credentials are stored, but not acknowledged`;
-    throw new VaultError("pending", message, {
-      uuid: context.session.uuid,
-      exchange: summarize(held),
-      next: waysOn(await currentRecord(context), context, again),
-    });
+    throw await notAcknowledged(context, held, message, again);
   }
   if (noAck) {
     const held = await hold(context, id, "no-ack", { delivered: true, saveOwed: false });

@@ -4,17 +4,9 @@ import { isSuccess, readCreateSuccess, type CreateSuccess } from "../protocol/an
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";
-import {
-  dispositionOf,
-  notSentError,
-  refusal,
-  serviceDetails,
-  unansweredError,
-  unsupported,
-  wording,
-} from "./dispositions.ts";
+import { dispositionOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import { interruptedBefore, nextTry } from "./ports.ts";
+import { nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
 import { acceptedBy, claimIfTrial, giveBack, noteStart, outcomeOf } from "./start/breaker-gate.ts";
 
@@ -26,7 +18,7 @@ export type SingleContext = Pick<
 /**
  * Sends a call outside an exchange; an end call only if its exchange is not known here. Repeats it until the
  * deadline if it surely did not arrive or came too early (429), and an end call if it got no answer. Returns the last reply.
- * @throws `interrupted`, only while nothing is under way, and what `admit` throws
+ * @throws what `admit` and an interrupted wait throw, while nothing is under way
  */
 export async function sendSingle(
   context: SingleContext,
@@ -34,12 +26,8 @@ export async function sendSingle(
 ): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
   const next = { kind: call.kind, isEnd: call.step === "end" };
-  const untilInterrupted = async (wait: Promise<void>): Promise<void> =>
-    await wait.catch((error: unknown) => {
-      throw signal.aborted ? interruptedBefore(uuidOf(call)) : error;
-    });
   for (let attempt = 0; ; attempt += 1) {
-    await untilInterrupted(service.admit(next, signal, deadline));
+    await service.admit(next, signal, deadline);
     const reply = await service.call(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
@@ -52,7 +40,7 @@ export async function sendSingle(
       cause: reply.type === "answer" ? "rate limited" : reply.cause,
       waitMs,
     });
-    await untilInterrupted(clock.sleep(waitMs, signal));
+    await clock.sleep(waitMs, signal);
   }
 }
 
@@ -66,22 +54,11 @@ export function refusedSingle(
   call: SingleCall | EndCall,
 ): VaultError {
   const uuid = uuidOf(call);
-  if (reply.type === "not-sent") return notSentError(reply, uuid);
-  if (reply.type === "no-answer") {
-    const step = call.step === "end" ? "acknowledgement" : call.step;
-    const hint = "run it again (it does not count toward lockout)";
-    return unansweredError(context, step, reply, null, { uuid, retry: "safe", hint });
-  }
-  const { answer } = reply;
-  const disposition = dispositionOf(answer, call);
-  // Nothing of this call is counted, and what is unknown may be that it does not exist.
-  if (disposition.start !== "refused" && disposition.start !== "none")
-    return refusal(disposition, { uuid });
-  return new VaultError("service", `the service refused (${wording(answer)})`, {
-    uuid,
-    service: serviceDetails(answer),
-    hint: `${unsupported}; --debug shows the whole response`,
-  });
+  if (reply.type !== "no-answer")
+    return refusal(reply.type === "answer" ? dispositionOf(reply.answer, call) : reply, uuid);
+  const step = call.step === "end" ? "acknowledgement" : call.step;
+  const hint = "run it again (it does not count toward lockout)";
+  return unansweredError(context, step, reply, { uuid, retry: "safe", hint });
 }
 
 interface CreateContext extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret"> {
@@ -144,7 +121,7 @@ export async function createVault(
   }
   if (reply.type !== "no-answer") throw refusedSingle(context, reply, call);
   const so = "a vault may exist whose credentials nobody has";
-  throw unansweredError(context, "create", reply, so, { hint: findIt });
+  throw unansweredError(context, "create", reply, { hint: findIt }, so);
 }
 
 async function keep(

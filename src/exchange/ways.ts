@@ -111,8 +111,6 @@ function openWays(
   const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
   const finished = open.saveOwed ? saving(finishes) : finishes;
   if (allowsStart(vault, circumstances.policy)) {
-    // What cannot be undone comes last.
-    if (again.argv[1] === "delete") return [finished, noted(again, "deletes the vault anyway")];
     const anew = noted(again, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
@@ -146,7 +144,7 @@ export const noneArrived = (uuid: string, then = ""): Way =>
   );
 
 /** A person says what the audit log shows. */
-export const shownBy = (uuid: string): Way =>
+const shownBy = (uuid: string): Way =>
   noted(
     command`vault guard ${uuid} --reset --failed N --starts N`,
     "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",

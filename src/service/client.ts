@@ -1,6 +1,6 @@
 import { formatDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
-import type { Call, Clock, NextCall, Places, Reply, Send, Service } from "../exchange/ports.ts";
+import type { Call, Clock, Reply, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
 import type { Cause, Route } from "./causes.ts";
 import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
@@ -13,7 +13,7 @@ export interface ClientOptions extends Target, ConnectionOptions {}
 /**
  * Creates a client, which gives each call a connection that no other one is using and keeps as many
  * as calls were ever under way. It never retries, never follows a redirect and knows no rate limit
- * (`Places` do). A call is rejected with what its `ready` throws, and with `invalid-input` for an
+ * (`OwnPlaces` do). A call is rejected with what its `ready` throws, and with `invalid-input` for an
  * operation that the vault's kind lacks.
  */
 export function createClient(options: ClientOptions): Send {
@@ -143,7 +143,7 @@ export function slotIntervalMs(rate: number): number {
 const startsAhead = { ms: 250, places: 6 };
 
 /** The places of one exchange, and what its calls await. */
-export interface OwnPlaces extends Places {
+export interface OwnPlaces extends Pick<Service, "admit"> {
   /**
    * Awaited when the call can be written: takes another place, ahead of starts, where it would come
    * later than half an interval after its own, so as not to crowd those after it.
@@ -161,7 +161,7 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
 
   /** Waits until the queue is short enough to take a place in it, and for that. Who has waited longer goes first. */
   async function admit(
-    { isEnd }: Pick<NextCall, "isEnd">,
+    { isEnd }: { isEnd?: boolean },
     signal: AbortSignal,
     deadline = Number.POSITIVE_INFINITY,
   ): Promise<void> {

@@ -363,12 +363,7 @@ describe.concurrent("vault delete", () => {
       await machine.vault("get", uuid, "-o", "ndjson", ...flags);
       const refused = await machine.vault("delete", uuid, "--yes", "--json");
       expectError(refused, "pending", /is held/);
-      const [ack, anyway] = errorOf(refused).next;
-      expect(ack?.argv).toEqual(["vault", "ack", uuid]);
-      expect(anyway).toEqual({
-        argv: ["vault", "delete", uuid, "--discard-pending"],
-        note: "deletes the vault anyway",
-      });
+      expect(errorOf(refused).next).toContainEqual({ argv: ["vault", "ack", uuid] });
       await machine.ok("delete", uuid, "--yes", "--discard-pending");
       expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
     },

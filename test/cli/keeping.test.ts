@@ -247,10 +247,7 @@ describe.concurrent("import", () => {
     const imported = await machine.ok("import", uuid, ...machine.given(other), "--json");
     expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ generation: 3 }] });
     // The pair that was accepted is the next one, with its own hashedPin.
-    const read = await machine.ok("get", uuid, "--json");
-    expect(read.stderr).toMatch(
-      /refused the credentials of generation 3.*; generation 2 was accepted/,
-    );
+    await machine.ok("get", uuid, "--json");
     await expectInStep(lab, machine, uuid);
   });
 
@@ -351,7 +348,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", generation: 2 });
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, "no-credentials", /generation 9 .* is not kept/);
-    expect(errorOf(unknown).help).toMatch(/can be sent: 3, 2;/);
+    expect(errorOf(unknown).help).toMatch(/vault status \S+ --history/);
     const read = await machine.ok("get", uuid, "--json");
     expect(documentOf(read).settled).toMatchObject([{ outcome: "acknowledged" }]);
     await expectInStep(lab, machine, uuid);

@@ -92,7 +92,8 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
       if (isTriedByTime(known, now)) return known;
       const probed = await probe(context, known, vault.uuid);
       if (probed !== null && isOfService(probed.reply)) return probed.breaker;
-      if (probed !== null) cause = `the service is unavailable: ${causeOf(probed.reply)}`;
+      if (probed !== null && probed.reply.type !== "answer")
+        cause = `the service is unavailable: ${probed.reply.cause}`;
       known = probed?.breaker ?? (await breaker.read());
       continue;
     }
@@ -129,9 +130,6 @@ export async function learnProbes(context: GateContext): Promise<void> {
   const { known } = context.breaker;
   if (known.probes === "unasked" && known.lostAt === null) await probe(context, known, undefined);
 }
-
-const causeOf = (reply: Reply): string =>
-  reply.type === "answer" ? `HTTP ${reply.answer.httpStatus}` : reply.cause;
 
 const at = (time: number): string =>
   new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
@@ -181,9 +179,12 @@ export async function giveBack(
   if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
 }
 
-/** What became of a call that the service may count: a start, a delete or a create. */
+/** What became of a call that the service may count, a start, a delete or a create, and what it counts (`start`). */
 export type CallOutcome<Success = unknown> =
-  { type: "accepted"; success: Success } | Exclude<Reply, { type: "answer" }> | Refused;
+  | { type: "accepted"; success: Success; start?: never }
+  | (Extract<Reply, { type: "not-sent" }> & { start: "free" })
+  | (Extract<Reply, { type: "no-answer" }> & { start: "none" })
+  | Refused;
 
 /** Decides what the reply to a call means; `success` is what was read of an accepting one. */
 export async function outcomeOf<Success>(
@@ -192,19 +193,13 @@ export async function outcomeOf<Success>(
   success: Success | undefined,
 ): Promise<CallOutcome<Success>> {
   if (success !== undefined) return { type: "accepted", success };
-  const refused = async (answer: Answer): Promise<Refused> =>
-    (await import("../dispositions.ts")).dispositionOf(answer, call);
-  if (reply.type === "answer") return await refused(reply.answer);
-  if (reply.type === "not-sent" || reply.answer === undefined) return reply;
-  const said = await refused(reply.answer);
+  if (reply.type === "not-sent") return { ...reply, start: "free" };
+  const { dispositionOf } = await import("../dispositions.ts");
+  if (reply.type === "answer") return dispositionOf(reply.answer, call);
+  const said = reply.answer && dispositionOf(reply.answer, call);
   // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
-  return said.is === "credentials" ? said : reply;
+  return said?.is === "credentials" ? said : { ...reply, start: "none" };
 }
-
-/** Whether nothing was sent, or the service has counted nothing. */
-export const isTakenBack = (outcome: CallOutcome): boolean =>
-  outcome.type === "not-sent" ||
-  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "free");
 
 /** The whole answer that says SUCCESS. */
 export const acceptedBy = (reply: Reply): Answer | undefined =>
@@ -218,9 +213,10 @@ export async function noteStart(
   outcome: CallOutcome,
 ): Promise<void> {
   const { at: startedAt, claim } = seen;
-  if (isTakenBack(outcome)) await giveBack(breaker, seen);
+  if (outcome.start === "free" || reply.type === "not-sent") await giveBack(breaker, seen);
   else if (!isOfService(reply)) {
-    const httpStatus = statusOf(reply);
+    const httpStatus =
+      (reply.type === "answer" ? reply.answer.httpStatus : reply.httpStatus) ?? null;
     await applyTo(breaker, { type: "lost", at: breaker.now(), startedAt, httpStatus });
   } else if (breaker.known.lostAt !== null || outcome.type !== "accepted") {
     // Even if it is closed: its start may stay on record without an outcome.
@@ -232,11 +228,6 @@ export async function noteStart(
 /** The service's own answer: JSON with `responseStatus`, and a status below 500. */
 export const isOfService = (reply: Reply): boolean =>
   reply.type === "answer" && object(reply.answer.body["responseStatus"]) !== undefined;
-
-function statusOf(reply: Reply): number | null {
-  if (reply.type === "answer") return reply.answer.httpStatus;
-  return (reply.type === "no-answer" ? reply.httpStatus : undefined) ?? null;
-}
 
 /** Finds out whether the service answers, by a call that counts nothing, in a place under the rate limit. */
 export async function sendProbe(context: SendContext, uuid?: string): Promise<Reply> {

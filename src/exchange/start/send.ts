@@ -1,9 +1,8 @@
 import { asVaultError, VaultError } from "../../errors.ts";
-import { isSuccess, object, readStartSuccess, type StartSuccess } from "../../protocol/answers.ts";
+import { readStartSuccess, type StartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import { allowsRetry } from "../counting.ts";
-import type { Refused } from "../dispositions.ts";
 import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
@@ -25,206 +24,170 @@ export interface Accepted {
   success: StartSuccess | null;
 }
 
-/** A wait before a call that was not accepted is repeated. */
-interface Again {
-  waitMs: number;
-  cause: string;
+/** What one command has done with a vault so far, until a start or a delete is accepted. */
+interface SoFar {
+  kind: Kind;
+  /** As which generation a given pair is recorded; null without one. */
+  recordedAs: number | null;
+  /** The generation that was chosen for the first call; undefined if all may be tried. */
+  only?: number | undefined;
+  /** Generations that the service has refused to this command, and its last refusal. */
+  tried: number[];
+  refusal?: VaultError;
+  /** Calls with the present credentials. */
+  calls: number;
+  /** One of them got no answer: it is repeated once. */
+  isUnanswered: boolean;
 }
 
-/** What one command sends to a vault, a start or a delete, until one is accepted. */
-class Starts {
-  readonly #context: ExchangeContext;
-  readonly #start: Counted;
-  readonly #kind: Kind;
-  /** As which generation a given pair is recorded; null without one. */
-  #recordedAs: number | null;
-  /** Generations that the service has refused to this command, and its last refusal. */
-  readonly #tried: number[] = [];
-  #refusal: VaultError | undefined;
-  /** The generation that was chosen for the first call; undefined if all may be tried. */
-  #only: number | undefined;
-  #isSent = false;
-  /** Calls with the present credentials so far. */
-  #calls = 0;
-  /** One of them got no answer: it is repeated once. */
-  #isUnanswered = false;
+const nothingYet = (): Omit<SoFar, "kind" | "recordedAs"> => ({
+  tried: [],
+  calls: 0,
+  isUnanswered: false,
+});
 
-  constructor(context: ExchangeContext, start: Counted, { kind, recordedAs }: Given) {
-    this.#context = context;
-    this.#start = start;
-    this.#kind = kind;
-    this.#recordedAs = recordedAs;
-  }
+/**
+ * Decides what comes next with the vault.
+ * @throws the error of a refusal, which says what was sent if the service has refused something
+ */
+async function decide(
+  context: ExchangeContext,
+  start: Counted,
+  vault: VaultRecord,
+  soFar: SoFar,
+): Promise<Extract<NextAction, { do: "end" | "start" }>> {
+  const { tried, refusal } = soFar;
+  // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
+  const given = vault.open === null ? soFar.recordedAs : null;
+  if (soFar.calls === 0 && tried.length === 0) soFar.only = start.generation ?? given ?? undefined;
+  const wish = { ...start, generation: soFar.only };
+  const refused = await refusedNow(context, vault, soFar.kind, start);
+  const action = nextAction(vault, wish, { ...context, tried, refused });
+  if (action.do === "end" || action.do === "start") return action;
+  if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
+  const { afterRefusal, refusalError } = await import("../refusals.ts");
+  throw refusal === undefined
+    ? refusalError(vault, action, wish, context)
+    : afterRefusal(vault, action, refusal, context);
+}
 
-  /**
-   * Decides what comes next with the vault.
-   * @throws the error of a refusal, which says what was sent if the service has refused something
-   */
-  async decide(vault: VaultRecord): Promise<Extract<NextAction, { do: "end" | "start" }>> {
-    const [context, start] = [this.#context, this.#start];
-    // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
-    const given = vault.open === null ? this.#recordedAs : null;
-    if (!this.#isSent) this.#only = start.generation ?? given ?? undefined;
-    const wish = { ...start, generation: this.#only };
-    const refused = await refusedNow(context, vault, this.#kind, start);
-    const action = nextAction(vault, wish, context, { tried: this.#tried, refused });
-    if (action.do === "end" || action.do === "start") return action;
-    if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
-    const { afterRefusal, refusalError } = await import("../refusals.ts");
-    throw this.#refusal === undefined
-      ? refusalError(vault, action, wish, context)
-      : afterRefusal(vault, action, this.#refusal, context);
-  }
-
-  async untilAccepted(): Promise<Accepted> {
-    const context = this.#context;
-    for (;;) {
-      const vault = await currentRecord(context);
-      const action = await this.decide(vault);
-      if (action.do === "end") {
-        await settleInterrupted(context, action.exchange);
-        // That may have superseded the given pair.
-        this.#recordedAs = (await recordGiven(context, this.#start)).recordedAs;
-        continue;
-      }
-      await throwIfInterrupted(context);
-      const [first] = action.candidates;
-      const accepted = await this.#attempt(vault, first);
-      if (accepted === null) continue;
-      // For an exchange in doubt, its reported outcome says so.
-      if (this.#refusal !== undefined && vault.open?.state !== "in-doubt") {
-        const message = `${this.#refusal.message}; generation ${first.generation} was accepted`;
-        context.emit({ type: "warning", message });
-      }
-      return accepted;
+/**
+ * Decides and sends, until the service accepts a call, which has then counted.
+ * @throws as `runExchange`
+ */
+export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
+  const soFar = { ...nothingYet(), ...(await recordGiven(context, start)) };
+  for (;;) {
+    const vault = await currentRecord(context);
+    const action = await decide(context, start, vault, soFar);
+    if (action.do === "end") {
+      await settleInterrupted(context, action.exchange);
+      // That may have superseded the given pair.
+      Object.assign(soFar, await recordGiven(context, start));
+      continue;
     }
+    await throwIfInterrupted(context);
+    const accepted = await attempt(context, start, vault, action.candidates[0], soFar);
+    if (accepted !== null) return accepted;
   }
+}
 
-  /**
-   * Sends one call (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
-   * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
-   * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
-   */
-  async #attempt(before: VaultRecord, chosen: Generation): Promise<Accepted | null> {
-    const context = this.#context;
-    this.#isSent = true;
-    const [start, kind] = [this.#start, this.#kind];
-    const { uuid, operation, run, newVault } = start;
-    const exchangeId = newId(context.clock, before.last?.id);
-    const externalRef = start.externalRef ?? `vault-${exchangeId}`;
-    const pair = await chosenPair(context, before, kind, chosen, start);
-    const { generation, credentials, device, sole } = pair;
-    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-    const seen = await letOut(context, before, intent, start.force);
-    const isDelete = operation === "delete";
-    if (!isDelete) context.emit({ type: "starting", operation, generation, attempt: this.#calls });
-    const about = { uuid, kind, operation, externalRef, credentials, device };
-    const call: StartCall = { step: "start", ...about, newVault };
-    const reply = await context.service.call(call, context.signal);
-    const outcome = await outcomeOf(reply, call, successOf(call, reply));
-    await noteStart(context.breaker, seen, reply, outcome);
-    if (outcome.type === "accepted")
-      return { before, exchangeId, externalRef, pair, success: outcome.success };
-    const again =
-      outcome.type === "not-sent"
-        ? await this.#notSent(exchangeId, outcome)
-        : outcome.type === "refused"
-          ? await this.#refused(exchangeId, pair, outcome)
-          : await this.#unanswered(exchangeId, pair, outcome);
-    if (again === null) return null;
-    this.#calls += 1;
-    context.emit({ type: "retrying", step: isDelete ? "delete" : "start", ...again });
-    const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
-    const wait = context.clock.sleep(again.waitMs, context.signal);
-    await throwIfInterrupted(context, left ?? undefined, wait);
+/**
+ * Sends one call (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
+ * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
+ * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
+ */
+async function attempt(
+  context: ExchangeContext,
+  start: Counted,
+  before: VaultRecord,
+  chosen: Generation,
+  soFar: SoFar,
+): Promise<Accepted | null> {
+  const { clock, session, signal } = context;
+  const { uuid, operation, run, newVault } = start;
+  const { kind } = soFar;
+  const exchangeId = newId(clock, before.last?.id);
+  const externalRef = start.externalRef ?? `vault-${exchangeId}`;
+  const pair = await chosenPair(context, before, kind, chosen, start);
+  const { generation, credentials, device, sole } = pair;
+  const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
+  const seen = await letOut(context, before, intent, start.force);
+  if (operation !== "delete")
+    context.emit({ type: "starting", operation, generation, attempt: soFar.calls });
+  const about = { uuid, kind, operation, externalRef, credentials, device };
+  const call: StartCall = { step: "start", ...about, newVault };
+  const reply = await context.service.call(call, signal);
+  const outcome = await outcomeOf(reply, call, successOf(call, reply));
+  await noteStart(context.breaker, seen, reply, outcome);
+  if (outcome.type === "accepted")
+    return { before, exchangeId, externalRef, pair, success: outcome.success };
+  const { refusal, wording } = await import("../dispositions.ts");
+  const isRefused = outcome.type === "refused";
+  const said = !isRefused
+    ? outcome.cause
+    : outcome.is === "unusable"
+      ? outcome.what
+      : wording(outcome.answer);
+  const code = !isRefused ? "network" : outcome.is === "gone" ? outcome.is : outcome.code;
+  const error = note(context, code, said);
+  await session.noteOutcome(exchangeId, outcome.start, error, pair.combination);
+  if (isRefused && outcome.code === "rejected") {
+    soFar.tried.push(generation);
+    Object.assign(soFar, {
+      calls: 0,
+      isUnanswered: false,
+      refusal: refusal(outcome, uuid, generation),
+    });
     return null;
   }
-
-  async #notSent(exchangeId: string, reply: Reply & { type: "not-sent" }): Promise<Again> {
-    const context = this.#context;
-    await context.session.noteOutcome(exchangeId, "free", note(context, "network", reply.cause));
-    await throwIfInterrupted(context);
-    const { waitMs, inTime } = nextTry(context, this.#calls, reply);
-    if (inTime) return { waitMs, cause: reply.cause };
-    const { notSentError } = await import("../dispositions.ts");
-    throw notSentError(reply, context.session.uuid);
-  }
-
-  async #unanswered(
-    exchangeId: string,
-    pair: ChosenPair,
-    reply: Reply & { type: "no-answer" },
-  ): Promise<Again> {
-    const context = this.#context;
-    const { uuid } = context.session;
-    await context.session.noteOutcome(exchangeId, "none", note(context, "network", reply.cause));
-    const vault = await currentRecord(context);
-    const { unansweredError } = await import("../dispositions.ts");
-    // A delete that may have arrived is never repeated.
-    if (this.#start.operation === "delete") {
-      const kept = "the vault may have been deleted; its credentials are kept";
-      const info = noted(
-        command`vault info ${uuid}`,
-        "is the vault still there? then run it again",
-      );
-      throw unansweredError(context, "delete", reply, kept, { uuid, next: [info] });
-    }
-    await throwIfInterrupted(context, vault.last ?? undefined);
-    const { waitMs, inTime } = nextTry(context, this.#calls);
-    if (pair.sole && !this.#isUnanswered && allowsRetry(vault, context.policy) && inTime) {
-      this.#isUnanswered = true;
-      return { waitMs, cause: reply.cause };
-    }
-    const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
-    // A time is named only if the same command goes through at it.
-    const refused = await this.decide(vault).then(() => null, asVaultError);
-    if (refused?.code === "state") throw refused;
-    const due = this.#start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
-    throw unansweredError(context, "start", reply, null, {
-      uuid,
-      hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
-      next: refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")],
-    });
-  }
-
-  /** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
-  async #refused(exchangeId: string, pair: ChosenPair, outcome: Refused): Promise<Again | null> {
-    const context = this.#context;
-    const { answer, is, code, start } = outcome;
-    const { session } = context;
-    const { uuid } = session;
-    const { refusal, serviceDetails, wording } = await import("../dispositions.ts");
-    if (isSuccess(answer)) {
-      const named = object(answer.body["vault"])?.["uuid"];
-      const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
-      const lacks = note(context, "service", "SUCCESS without usable credentials");
-      await session.noteOutcome(exchangeId, isOthers ? "none" : "success", lacks);
-      const message =
-        "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored";
-      throw new VaultError("service", message, {
-        uuid,
-        service: serviceDetails(answer),
-        hint: "the stored credentials are still valid, and it counts as a start",
-        next: [command`vault status ${uuid}`],
-      });
-    }
-    const error = note(context, is === "gone" ? is : code, wording(answer));
-    await session.noteOutcome(exchangeId, start, error, pair.combination);
-    const isDelete = this.#start.operation === "delete";
-    const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
-    if (code === "rejected") {
-      this.#tried.push(pair.generation);
-      this.#calls = 0;
-      this.#isUnanswered = false;
-      this.#refusal = refusal(outcome, about);
-      return null;
-    }
-    if (is !== "rate") throw refusal(outcome, about);
-    const { waitMs, inTime } = nextTry(context, this.#calls, { type: "answer", answer });
-    if (inTime) return { waitMs, cause: "rate limited" };
-    throw refusal(outcome, { ...about, waitMs });
-  }
+  const vault = await currentRecord(context);
+  const left = outcome.type === "no-answer" ? (vault.last ?? undefined) : undefined;
+  if (!isRefused) await throwIfInterrupted(context, left);
+  // A delete that may have arrived is never repeated.
+  const mayRepeat = isRefused
+    ? outcome.is === "rate"
+    : left === undefined ||
+      (sole && operation !== "delete" && !soFar.isUnanswered && allowsRetry(vault, context.policy));
+  const { waitMs, inTime } = nextTry(context, soFar.calls, reply);
+  if (!mayRepeat || !inTime)
+    throw outcome.type === "no-answer"
+      ? await unansweredStart(context, start, vault, soFar, sole, outcome)
+      : refusal(outcome, uuid, generation);
+  soFar.isUnanswered ||= left !== undefined;
+  soFar.calls += 1;
+  const cause = isRefused ? "rate limited" : outcome.cause;
+  context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
+  await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
+  return null;
 }
+
+async function unansweredStart(
+  context: ExchangeContext,
+  start: Counted,
+  vault: VaultRecord,
+  soFar: SoFar,
+  sole: boolean,
+  reply: Reply & { type: "no-answer" },
+): Promise<VaultError> {
+  const { uuid } = vault;
+  const counts = `the stored credentials are kept; it counts as an unacknowledged start${sole ? "" : " and a possibly failed attempt"}`;
+  // A time is named only if the same command goes through at it.
+  const refused = await decide(context, start, vault, soFar).then(() => null, asVaultError);
+  if (refused?.code === "state") throw refused;
+  const due = start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
+  const { unansweredError } = await import("../dispositions.ts");
+  const so = "the vault may have been deleted; its credentials are kept";
+  const facts = {
+    uuid,
+    hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
+    next: refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")],
+  };
+  const isDelete = start.operation === "delete";
+  return unansweredError(context, stepOf(start), reply, facts, isDelete ? so : undefined);
+}
+
+const stepOf = ({ operation }: Counted) => (operation === "delete" ? operation : "start");
 
 /** What an accepting reply says, null of a delete; undefined of any other reply. */
 function successOf(call: StartCall, reply: Reply): Accepted["success"] | undefined {
@@ -235,24 +198,13 @@ function successOf(call: StartCall, reply: Reply): Accepted["success"] | undefin
 }
 
 /**
- * Decides and sends, until the service accepts a call, which has then counted.
- * @throws as `runExchange`
- */
-export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
-  return await new Starts(context, start, await recordGiven(context, start)).untilAccepted();
-}
-
-interface Given {
-  kind: Kind;
-  /** The generation of the given pair; null without one. */
-  recordedAs: number | null;
-}
-
-/**
  * Checks a start, and records the pair that it is given.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
-async function recordGiven(context: ExchangeContext, start: Counted): Promise<Given> {
+async function recordGiven(
+  context: ExchangeContext,
+  start: Counted,
+): Promise<Pick<SoFar, "kind" | "recordedAs">> {
   const { session } = context;
   const vault = await session.read();
   const kind = checkStart(vault, start);
@@ -289,8 +241,8 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
     if (record !== null) (await import("../refusals.ts")).throwIfRefused(record, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
-  const starts = new Starts(context, start, { kind, recordedAs: known });
-  const action = await starts.decide(record);
+  const soFar = { ...nothingYet(), kind, recordedAs: known };
+  const action = await decide(context, start, record, soFar);
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
     action.do === "end"

@@ -181,13 +181,9 @@ function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefi
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
   const accepted = last?.device ?? null;
   if (accepted === null || device === undefined) return;
-  const differing = (["browserType", "osType"] as const)
-    .filter((key) => accepted[key] !== device[key])
-    .map(
-      (key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`,
-    );
-  if (differing.length === 0) return;
-  const message = `not sent: the device differs from the one that vault ${uuid} was read with: ${differing.join(", ")}`;
+  const { browserType, osType } = accepted;
+  if (browserType === device.browserType && osType === device.osType) return;
+  const message = `not sent: vault ${uuid} was read with another device (${JSON.stringify({ browserType, osType })})`;
   const hint = "leave --device out to send the accepted one, or use --force";
   throw new VaultError("guard", message, { uuid, hint });
 }
@@ -236,10 +232,12 @@ export async function recordedAs(
   const known = vault.generations.find((g) => isLive(g) && g.fingerprint === print);
   if (known !== undefined) return known.generation;
   const keeps = noted(command`vault import ${uuid} --credentials @FILE`, "keeps them for later");
-  if (vault.open !== null && vault.open.state !== "in-doubt") {
-    const finishes = noted(command`vault ack ${uuid}`, "finishes it");
-    throw differs("are not those of the open exchange", finishes, keeps);
-  }
+  if (vault.open !== null && vault.open.state !== "in-doubt")
+    throw differs(
+      "are not those of the open exchange",
+      noted(command`vault ack ${uuid}`, "finishes it"),
+      keeps,
+    );
   if (currentGeneration(vault)?.proven === true && !force)
     throw differs("differ from the stored current ones", stored, keeps);
   return null;
