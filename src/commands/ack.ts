@@ -21,7 +21,7 @@ import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dis
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import { againOf, waysOn } from "../exchange/ways.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
-import { askSettings, askVault } from "../input/ask.ts";
+import { askVault } from "../input/ask.ts";
 import { isMany, manyFlags } from "../input/flags.ts";
 import { nameOf, readList } from "../input/list.ts";
 import type { Io } from "../parts/basics.ts";
@@ -107,7 +107,7 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   const store = await app.state.store();
   // Those of other services fail, and are told.
   const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
-  if (pending?.length !== 0) await askSettings(app);
+  if (pending?.length !== 0) await app.service.client();
   const known = pending ?? (await store.known(app.settings.serviceName()));
   const names = new VaultNames<VaultRecord>(known);
   const entries = await readList(app.io, options, "ack", names, nameOf);
@@ -141,7 +141,7 @@ async function acknowledgeOne(app: App, options: AckOptions, result: Result): Pr
   const [given] = options.vaults;
   const isAsked = given === undefined && app.io.ask.isPossible;
   if (isAsked && !(await (await app.state.store()).list()).some(isPending)) return;
-  await askSettings(app);
+  await app.service.client();
   const uuid = await askVault(app, given, "ack", isPending);
   const work = await acknowledging(app, uuid, options, result);
   result.last = await app.service.withVault(uuid, work).catch(async (cause: unknown) => {

@@ -9,7 +9,7 @@ import type { Document } from "../documents/schemas.ts";
 import { VaultError } from "../errors.ts";
 import { createVault, type Created, type CreateRequest } from "../exchange/single.ts";
 import { newId } from "../exchange/records.ts";
-import { askKind, askSettings } from "../input/ask.ts";
+import { askKind } from "../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
 import { readHashedPin } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
@@ -58,7 +58,7 @@ export const create = command(descriptor, async (app, options) => {
   const metadata = readMetadata(options.metadata);
   const kind = await chooseKind(io, options);
   checkOptions(options, kind, io.host.now());
-  await askSettings(app);
+  await app.service.client();
   const given = await readContents(io, options);
   const hashedPin = await readHashedPin(io, options);
   const { maxUsage, expiryDate: date, label = null } = options;

@@ -5,7 +5,7 @@ import type { Document } from "../documents/schemas.ts";
 import { throwIfRefused } from "../exchange/refusals.ts";
 import { deleteVault } from "../exchange/run.ts";
 import { noCredentials } from "../exchange/records.ts";
-import { askSettings, askVault } from "../input/ask.ts";
+import { askVault } from "../input/ask.ts";
 import { exchangeFlags, extended, externalRefFlag } from "../input/flags.ts";
 import { lookUp } from "../input/read-start.ts";
 
@@ -26,7 +26,7 @@ const deleteCommand = command(
     callsService: true,
   },
   async (app, options) => {
-    await askSettings(app);
+    await app.service.client();
     const target = await askVault(app, options.uuid, "delete");
     const request = {
       externalRef: options.externalRef,

@@ -22,7 +22,7 @@ import { bareCredentials, deviceOf, adoptRecovery, checkOwner } from "../exchang
 import { refusalError } from "../exchange/refusals.ts";
 import { chooseKind } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";
-import { askBaseUrl, askKind, askCredentials, askVault } from "../input/ask.ts";
+import { askKind, askCredentials, askVault } from "../input/ask.ts";
 import { vaultProperties } from "../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
@@ -126,7 +126,8 @@ async function importFile(app: App, file: string): Promise<void> {
 const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
 
 async function readOne(app: App, options: ImportOptions): Promise<Entry> {
-  await askBaseUrl(app);
+  // Before a question.
+  app.settings.serviceName();
   const uuid = await askVault(app, options.uuid, "import");
   const { kind: named, label } = options;
   const read = await readGiven(app.io, options);

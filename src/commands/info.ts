@@ -9,7 +9,7 @@ import type { SingleCall } from "../exchange/ports.ts";
 import { chooseKind } from "../exchange/start/start.ts";
 import { isOtherVault, readInfo } from "../protocol/answers.ts";
 import type { Document } from "../documents/schemas.ts";
-import { askSettings, askVault } from "../input/ask.ts";
+import { askVault } from "../input/ask.ts";
 import { lookUp } from "../input/read-start.ts";
 
 /** Sends no credentials of the vault, and changes nothing of what is known here. */
@@ -31,7 +31,7 @@ export const info = command(
     callsService: true,
   },
   async (app, options) => {
-    await askSettings(app);
+    await app.service.client();
     const target = await askVault(app, options.uuid, "info");
     const record = await lookUp(app, target);
     const asked = chooseKind(target, record, options.kind);

@@ -4,7 +4,7 @@ import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
 import type { Document, Finding } from "../documents/schemas.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { brokenUuid, typedAppUuid, typedBaseUrl } from "../input/ask.ts";
+import { brokenUuid } from "../input/ask.ts";
 import type { Basics } from "../parts/basics.ts";
 import { withoutPassword } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
@@ -63,9 +63,21 @@ export const init = command(descriptor, async (app, options) => {
     given(app, each) ?? (io.ask.isPossible ? undefined : had(each));
 
   let profile = await keptFlags(app, former);
-  const baseUrl = decided("baseUrl") ?? (await typedBaseUrl(app, had("baseUrl")));
+  const baseUrl =
+    decided("baseUrl") ??
+    (await io.ask.text({
+      message: "Base URL of the service",
+      rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
+      initial: had("baseUrl"),
+    }));
   serviceName({ ...settings, baseUrl });
-  const appUuid = decided("appUuid") ?? (await typedAppUuid(io.ask, had("appUuid")));
+  const appUuid =
+    decided("appUuid") ??
+    (await io.ask.text({
+      message: "Application UUID",
+      rule: brokenUuid,
+      initial: had("appUuid"),
+    }));
   for (const [key, value] of Object.entries({ baseUrl, appUuid }))
     profile = withValue(profile, key, parseConfigValue(key, value));
   const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);

@@ -7,7 +7,7 @@ export const update = command(
   {
     description:
       "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
-      "On a terminal, show the new contents, masked, and ask before sending them. Many vaults: vault help many-vaults.",
+      "On a terminal, ask before sending them. Many vaults: vault help many-vaults.",
     arguments: { vaults: vaultsArgument },
     options: {
       ...contentsFlags,

@@ -1,8 +1,6 @@
 import type { Basics, Io } from "../parts/basics.ts";
-import type { Remote } from "../parts/service.ts";
 import type { Local } from "../parts/state.ts";
 import { isStdin, readValue } from "../settings/given.ts";
-import { serviceName } from "../settings/settings.ts";
 import { VaultError } from "../errors.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -19,45 +17,6 @@ import { command, noted } from "../way.ts";
  * Questions for what the command line lacks. If nobody can be asked, a later usage error says how to supply it. All throw
  * `interrupted` on Ctrl-C; nothing has been written or sent by then.
  */
-
-/** The base URL, which names the service of a vault; the answer holds for this command. */
-export async function askBaseUrl({ io, settings }: Basics): Promise<void> {
-  if (settings.baseUrl !== undefined || !io.ask.isPossible) return;
-  io.narrator.note(
-    "No service is set up: these answers hold for this command alone. vault init stores them; vault sandbox exec -- sh needs none.",
-  );
-  settings.baseUrl = await typedBaseUrl({ io, settings });
-}
-
-/**
- * Asks for the settings that every call of the service needs, before all other questions.
- * @throws `usage` where some are missing, before a list is read or anything is written
- */
-export async function askSettings({ io, settings, service }: Remote): Promise<void> {
-  await askBaseUrl({ io, settings });
-  if (io.ask.isPossible) {
-    settings.appUuid ??= await typedAppUuid(io.ask);
-    if (settings.apiKey === undefined) {
-      const text = await io.ask.secret({ message: "API key", rule: brokenUuid });
-      settings.apiKey = { text, source: "--api-key", fromFlag: false };
-    }
-  }
-  await service.client();
-}
-
-/** The base URL as a person types it; with only Enter, `initial`. */
-export const typedBaseUrl = async (
-  { io: { ask }, settings }: Basics,
-  initial?: string,
-): Promise<string> =>
-  await ask.text({
-    message: "Base URL of the service",
-    rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
-    initial,
-  });
-
-export const typedAppUuid = async (ask: Prompts, initial?: string): Promise<string> =>
-  await ask.text({ message: "Application UUID", rule: brokenUuid, initial });
 
 /**
  * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, if the command takes one that

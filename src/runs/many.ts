@@ -8,7 +8,7 @@ import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { loadView, tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
-import { askSettings, confirmUpdate } from "../input/ask.ts";
+import { confirmUpdate } from "../input/ask.ts";
 import { optionName } from "../cli/command.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readList, startOf } from "../input/list.ts";
@@ -33,7 +33,7 @@ export async function runMany(
   operation: Operation,
 ): Promise<number> {
   checkNothingOfOne(options, operation);
-  await askSettings(app);
+  await app.service.client();
   const run = runOf(app, options, operation);
   const { todo, known } = await sortList(app, options, run);
   const skipped = known.flatMap(([{ uuid, label }, outcome]) =>

@@ -34,7 +34,6 @@ export async function runVaults(
       : undefined;
   const work = async (out?: CredentialsOut): Promise<void> => {
     const ask = async () => await import("../input/ask.ts");
-    if (app.io.ask.isPossible) await (await ask()).askSettings(app);
     await app.service.client();
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined && mayHold(kind, options);
@@ -77,11 +76,6 @@ async function completeStart(
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
   const record = await lookUp(app, uuid);
-  // A start that is certain to be refused is refused before a person is asked.
-  if (record !== null && io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
-    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
-    (await import("../exchange/refusals.ts")).throwIfRefused(record, asked, circumstances);
-  }
   const start = io.ask.isPossible
     ? await (await import("../input/ask.ts")).askForStart(io, record, asked)
     : asked;
@@ -110,13 +104,6 @@ async function completeStart(
   checkContentsOptions(options, kind);
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
-  if (io.ask.isPossible) {
-    const { vaultTable } = await import("../cli/vault-view.ts");
-    const { viewOn } = await import("../cli/output.ts");
-    const { stderr } = io.host;
-    const view = await viewOn(stderr, io.host, false);
-    await stderr.writeColored(vaultTable({ contents: newVault }, view));
-  }
   const { confirmUpdate } = await import("../input/ask.ts");
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);

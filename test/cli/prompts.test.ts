@@ -114,34 +114,6 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(text).not.toContain("encryptedData");
     expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(2);
   });
-
-  it("the settings of the service", async () => {
-    const { lab, machine, uuid } = await warmLab(offlineNote);
-    const {
-      VAULTSVC_BASE_URL: _,
-      VAULTSVC_APP_UUID: __,
-      VAULTSVC_API_KEY: ___,
-      ...env
-    } = machine.env;
-    const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
-    await run.waitFor(/Base URL/);
-    run.type(`http://example.com${enter}`);
-    // Not broken within a word.
-    await run.waitFor(
-      /the base URL: http: is .* not to example\.com:\s+secrets\s+would\s+be\s+sent/,
-    );
-    run.type(lab.service.baseUrl + enter);
-    await run.waitFor(/Application UUID/);
-    run.type(lab.service.application.uuid + enter);
-    await run.waitFor(/API key/);
-    run.type(lab.service.application.apiKey + enter);
-    const { code, text } = await run.exit;
-    expect(code, text).toBe(0);
-    expect(text.replaceAll(/\s+/g, " ")).toMatch(
-      /^No service is set up: .* vault init stores them; /,
-    );
-    expect(text).not.toContain(lab.service.application.apiKey);
-  });
 });
 
 describe.concurrent("standard input that an option has read", () => {
