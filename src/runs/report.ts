@@ -87,7 +87,6 @@ export class Report {
   readonly #io: Basics["io"];
   readonly #options: ReportOptions;
   readonly #began: number;
-  #palette: Promise<Palette> | undefined;
 
   constructor(basics: Basics, options: ReportOptions) {
     this.tally = { total: options.total, done: 0, earlier: 0, failed: 0, skipped: 0 };
@@ -110,22 +109,29 @@ export class Report {
 
   /** Prints what became of an entry: once for each. */
   async outcome(entry: Named, outcome: Outcome): Promise<void> {
-    this.#count(outcome);
-    const { form } = this.#options;
-    if (form === "ndjson") await this.#printOutcome(entry, outcome);
-    else if (form === "rows") await this.#io.host.stdout.write(await this.#row(entry, outcome));
+    await this.outcomes([[entry, outcome]]);
   }
 
-  /** Prints what became of many together: a file is synced once for them. */
+  /** Prints what became of many in one write, for which a file is synced once. */
   async outcomes(of: readonly (readonly [Named, Outcome])[]): Promise<void> {
-    await Promise.all(of.map(async (one) => await this.outcome(...one)));
+    const { form } = this.#options;
+    const { stdout } = this.#io.host;
+    const palette = await createPalette(stdout.color);
+    let text = "";
+    for (const [entry, outcome] of of) {
+      this.#count(outcome);
+      if (form === "ndjson") text += this.#outcomeLine(entry, outcome);
+      else if (form === "rows") text += this.#row(entry, outcome, palette);
+    }
+    if (text !== "") await stdout.write(text);
   }
 
   /** Tells a program of the entries whose turn did not come: they are in no number but the total. */
   async notBegun(entries: readonly Named[]): Promise<void> {
+    if (this.#options.form !== "ndjson" || entries.length === 0) return;
     const stopped = { ok: false, skipped: "stopped" } as const;
-    if (this.#options.form === "ndjson")
-      await Promise.all(entries.map(async (entry) => await this.#printOutcome(entry, stopped)));
+    const lines = entries.map((entry) => this.#outcomeLine(entry, stopped));
+    await this.#io.host.stdout.write(lines.join(""));
   }
 
   /** Prints the summary, and what helps those that are not done. */
@@ -139,7 +145,9 @@ export class Report {
     const left = total - done - failed - skipped;
     const counts = { run, done, earlier, failed, skipped: skipped + left, seconds, calls };
     if (form === "ndjson")
-      await this.#printLine({ event: "summary", ...counts, next: redactor.redactValue([...next]) });
+      await host.stdout.write(
+        lineOf({ event: "summary", ...counts, next: redactor.redactValue([...next]) }),
+      );
     const parts = Object.entries({
       "of them earlier": earlier,
       failed,
@@ -173,10 +181,7 @@ export class Report {
     }
     if (stop instanceof Error) return this.outputFailed(stop);
     const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-    // Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`.
-    const causes = [...this.#causes]
-      .sort(([a, one], [b, two]) => (a[0] ?? "").localeCompare(b[0] ?? "") || two.count - one.count)
-      .map(([what, cause]) => `${grouped(cause.count)} ${what}`);
+    const causes = [...this.#causes].map(([what, cause]) => `${grouped(cause.count)} ${what}`);
     const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${causes.join(", ")}`;
     const staying = [...this.#causes.values()].filter(({ stays }) => stays);
     const ways = staying.flatMap((cause) => cause.next);
@@ -212,47 +217,44 @@ export class Report {
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
   }
 
-  async #printLine(event: ManyEvent): Promise<void> {
-    await this.#io.host.stdout.write(`${jsonText(event)}\n`);
-  }
-
   /** Of an exchange, whose settled ones are left out if there are none. */
   async #printExchange(
     event: "contents" | "receipt",
     { settled, ...document }: GetDocument | UpdateDocument,
   ): Promise<void> {
     const line = { event, ...document, ...(settled.length > 0 && { settled }) };
-    await this.#printLine(line as ManyEvent);
+    await this.#io.host.stdout.write(lineOf(line as ManyEvent));
   }
 
-  async #printOutcome(
+  #outcomeLine(
     { uuid, label }: Named,
     outcome: Outcome | { ok: false; skipped: "stopped" },
-  ): Promise<void> {
+  ): string {
     const shown = outcome.ok
       ? outcome
       : outcome.skipped === undefined
         ? { ok: outcome.ok, error: outcome.error.with({ uuid, label }).toJSON() }
         : { ok: outcome.ok, skipped: outcome.skipped };
     const redacted = this.#io.redactor.redactValue(shown);
-    await this.#printLine({ event: "outcome", uuid, label, ...redacted });
+    return lineOf({ event: "outcome", uuid, label, ...redacted });
   }
 
   /** On a terminal `UUID  failed   LABEL: what failed`, else fields. */
-  async #row({ uuid, label }: Named, outcome: Outcome): Promise<string> {
-    const { host, redactor } = this.#io;
-    const { stdout } = host;
-    const { good, warn, bad, dim } = await (this.#palette ??= createPalette(stdout.color));
+  #row({ uuid, label }: Named, outcome: Outcome, { good, warn, bad, dim }: Palette): string {
+    const { stdout } = this.#io.host;
+    const { redact } = this.#io.redactor;
     const word = wordOf(outcome);
     const paint = { done: good, earlier: dim, failed: bad, skipped: warn }[word];
     const why = outcome.ok ? null : outcome.error.message;
     if (!stdout.isTTY)
-      return `${[uuid, word, label ?? "", redactor.redact(why ?? "")].map(printableLine).join("\t")}\n`;
+      return `${[uuid, word, label ?? "", redact(why ?? "")].map(printableLine).join("\t")}\n`;
     const facts = [label, why].filter((fact) => fact !== null).join(": ");
-    const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
+    const text = printableLine(redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
     return `${wrapMessage(text, stdout.columns).replace(word, paint(word))}\n`;
   }
 }
+
+const lineOf = (event: ManyEvent): string => `${jsonText(event)}\n`;
 
 const barWidth = 12;
 

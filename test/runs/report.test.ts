@@ -255,7 +255,7 @@ describe("failures by cause", () => {
       await report.outcome({ uuid: uuid(n), label: null }, skipped("held"));
     const failure = report.failureOf(null);
     expect(failure?.message).toBe(
-      "run payroll left 1,503 of 1,503 vaults undone: 1,500 failed (rejected), 2 skipped (held), 1 skipped (locked); " +
+      "run payroll left 1,503 of 1,503 vaults undone: 1,500 failed (rejected), 1 skipped (locked), 2 skipped (held); " +
         "the same command line would not change that",
     );
     expect(failure?.retry).toBe("after-fix");
