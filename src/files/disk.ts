@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync, statSync, type StatsFs } from "node:fs";
+import { platform } from "node:os";
 import { dirname } from "node:path";
 import { attempt } from "../attempt.ts";
 import { statIfThere } from "./private-directory.ts";
@@ -17,42 +18,25 @@ export interface DiskFacts {
  * system alone. Or one that keeps nothing after a restart of the machine, or after the removal of its container.
  */
 export interface UnsafeFileSystem {
+  /** As /proc/self/mountinfo names it. */
   name: string;
   is: "network" | "host" | "memory" | "container";
 }
 
-const network = (name: string): UnsafeFileSystem => ({ name, is: "network" });
-
-/** By `f_type` of Linux's statfs(2). Other systems assign the numbers when they mount. A container's own layer is an overlay. */
-const byNumber: Readonly<Record<number, UnsafeFileSystem>> = {
-  0x6969: network("NFS"),
-  0x517b: network("SMB"),
-  0xff534d42: network("CIFS"),
-  0xfe534d42: network("SMB"),
-  0x5346414f: network("AFS"),
-  0x6b414653: network("AFS"),
-  0x00c36400: network("Ceph"),
-  0x0bd00bd0: network("Lustre"),
-  0x47504653: network("GPFS"),
-  0x19830326: network("BeeGFS"),
-  0x01021997: { name: "9P", is: "host" },
-  0x01021994: { name: "tmpfs", is: "memory" },
-  0x858458f6: { name: "ramfs", is: "memory" },
-  0x794c7630: { name: "overlay", is: "container" },
+/** A container's own layer is an overlay. Other types over FUSE are local, like ntfs-3g. */
+const unsafeTypes: Readonly<Record<UnsafeFileSystem["is"], RegExp>> = {
+  network:
+    /^(?:nfs4?|cifs|smb[23]?|smbfs|afs|ceph|lustre|gpfs|beegfs|fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs))$/,
+  host: /^9p$/,
+  memory: /^(?:tmpfs|ramfs)$/,
+  container: /^overlay$/,
 };
-
-const fuse = 0x65735546;
-
-/** Types of network file systems over FUSE, as in /proc/self/mountinfo. Others are local, like ntfs-3g. */
-const overFuse =
-  /^fuse\.(?:sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|juicefs|glusterfs|ceph-fuse|ceph|davfs|curlftpfs|smbnetfs|moosefs|mfs|seaweedfs)$/;
 
 /** The disk of a folder, or of the one in which it would be created; null if the system does not say. */
 export const diskOf = (folder: string): DiskFacts | null =>
   attempt(() => {
     const existing = nearestExisting(folder);
-    const facts = statfsSync(existing);
-    return { freeBytes: freeBytesIn(facts), unsafe: unsafeType(existing, facts.type) };
+    return { freeBytes: freeBytesIn(statfsSync(existing)), unsafe: unsafeType(existing) };
   }) ?? null;
 
 /** Free space that a state needs, in bytes: an exchange writes 100 kB, and several may be under way. */
@@ -88,10 +72,13 @@ export function refuseNetwork(folder: string): void {
   });
 }
 
-function unsafeType(folder: string, type: number): UnsafeFileSystem | null {
-  if (type !== fuse) return byNumber[type] ?? null;
-  const kind = typeOf(statSync(folder).dev, readFileSync("/proc/self/mountinfo", "utf8"));
-  return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;
+/** Linux alone says of which type the file system of a folder is. */
+function unsafeType(folder: string): UnsafeFileSystem | null {
+  if (platform() !== "linux") return null;
+  const name = typeOf(statSync(folder).dev, readFileSync("/proc/self/mountinfo", "utf8"));
+  const kinds = Object.keys(unsafeTypes) as UnsafeFileSystem["is"][];
+  const is = kinds.find((each) => unsafeTypes[each].test(name));
+  return is === undefined ? null : { name, is };
 }
 
 /** The type of the file system with a device number, as makedev(3) makes it, by proc_pid_mountinfo(5). */

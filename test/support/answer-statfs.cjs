@@ -1,19 +1,27 @@
 "use strict";
-// Required before the program (NODE_OPTIONS), and by the tests, whose folders are in memory: all lies on ext4, as with users, but
-// for the folder STATFS_FOLDER and what is in it on a file system of the type STATFS_TYPE, by its number, or on one of
-// STATFS_BLOCKS free blocks of as many. The mounts of a network are nothing that a test can have anywhere.
+// Required before the program (NODE_OPTIONS), and by the tests, whose folders are in memory: all lies on a disk, as with users, but
+// for the folder FAR_FOLDER and what is in it on a file system of the type FAR_TYPE, as mountinfo names it, or on one of FAR_BLOCKS
+// free blocks of as many. The mounts of a network are nothing that a test can have anywhere.
 
 const fs = require("node:fs");
 const { syncBuiltinESMExports } = require("node:module");
 
-const { statfsSync } = fs;
+const { readFileSync, statfsSync, statSync } = fs;
+const { FAR_FOLDER, FAR_TYPE, FAR_BLOCKS } = process.env;
+const isFar = (path) => FAR_FOLDER !== undefined && `${path}/`.startsWith(`${FAR_FOLDER}/`);
+
 fs.statfsSync = (path, ...rest) => {
   const facts = statfsSync(path, ...rest);
-  facts.type = 0xef53;
-  const { STATFS_FOLDER, STATFS_TYPE, STATFS_BLOCKS } = process.env;
-  if (!`${path}/`.startsWith(`${STATFS_FOLDER}/`)) return facts;
-  if (STATFS_TYPE !== undefined) facts.type = Number(STATFS_TYPE);
-  if (STATFS_BLOCKS !== undefined) facts.blocks = facts.bavail = Number(STATFS_BLOCKS);
+  if (isFar(path) && FAR_BLOCKS !== undefined) facts.blocks = facts.bavail = Number(FAR_BLOCKS);
   return facts;
 };
+fs.statSync = (path, ...rest) => {
+  const stats = statSync(path, ...rest);
+  if (isFar(path) && typeof stats?.dev === "number") stats.dev = 0xfff;
+  return stats;
+};
+fs.readFileSync = (path, ...rest) =>
+  path === "/proc/self/mountinfo"
+    ? `27 1 15:255 / /far rw - ${FAR_TYPE ?? "ext4"} far rw\n`
+    : readFileSync(path, ...rest);
 syncBuiltinESMExports();
