@@ -73,24 +73,23 @@ export async function retryWhileBusy<T>(
 }
 
 /**
- * Does the work with a lock file held. `what` names what it protects, for the message of `busy`.
+ * Does the work with a lock file held; `told` is the message of `busy`.
  * @throws `busy` at the deadline, `state`; rejects with the signal's reason when aborted
  */
 export async function withLockFile<T>(
   path: string,
-  what: string,
+  told: string,
   clock: Clock,
   waiting: Waiting,
   work: () => Promise<T>,
 ): Promise<T> {
   const connection = await retryWhileBusy(clock, waiting, 50, () =>
-    onState(path, () => tryLockFile(path)),
+    onState(path, () => tryLockFile(path), "a lock cannot be taken"),
   );
-  if (connection === null) {
-    throw new VaultError("busy", `another process is changing ${what}`, {
-      hint: "run it again when it has finished",
+  if (connection === null)
+    throw new VaultError("busy", told, {
+      hint: "run it again when it has finished, or wait longer with --max-wait",
     });
-  }
   try {
     return await work();
   } finally {

@@ -106,7 +106,7 @@ function parse(path: string, content: string): GivenCredentials {
  * Does the work with the file of --credentials-out: locked, so that another run on the same file begins with what this
  * one leaves. A --dry-run writes nothing, and locks nothing.
  *
- * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
+ * @throws `invalid-input` for a file that cannot be written, `busy`, `state`, and what the work throws; rejects with the signal's reason
  */
 export async function withCredentialsOut<T>(
   { io, settings }: Basics,
@@ -121,27 +121,14 @@ export async function withCredentialsOut<T>(
   const begin = async (): Promise<T> => await work(new CredentialsOut(path, file));
   if (isDryRun) return await begin();
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
-  const hint = `check ${lock}: it is empty, and may be removed while no run is using it`;
   const why = obstacleAt(lock);
-  if (why !== null) throw refusal(`${lock}, its lock, is ${why}`, hint);
+  if (why !== null) throw refusal(`${lock}, its lock, is ${why}`, "move it away");
   const told = `another run is using ${path} (--credentials-out); nothing was sent`;
-  const { releaseLockFile, retryWhileBusy, tryLockFile } = await import("../files/lock-file.ts");
-  const attempt = () => tryLockFile(lock);
-  const held = await retryWhileBusy(io.host, io.waiting, 50, attempt).catch((cause: unknown) => {
-    if (io.host.interrupted.aborted)
-      throw new VaultError("interrupted", `interrupted: ${told}`, { retry: "safe" });
-    throw refusal(`${path} cannot be locked (${(cause as Error).message})`, hint, { cause });
-  });
-  if (held === null)
-    throw new VaultError("busy", told, {
-      hint: "run it again when it has finished, or wait longer with --max-wait",
-    });
-  try {
+  const { withLockFile } = await import("../files/lock-file.ts");
+  return await withLockFile(lock, told, io.host, io.waiting, async () => {
     removeLeftovers(file);
     return await begin();
-  } finally {
-    releaseLockFile(held);
-  }
+  });
 }
 
 function contentOf(file: string): string | null {

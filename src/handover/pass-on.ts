@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Basics } from "../parts/basics.ts";
 import type { Host } from "../host.ts";
@@ -103,15 +103,7 @@ export const outFileOf = ({ out, outDir }: OutOptions, uuid: string): string | u
  */
 export function prepareOut(basics: Basics, { out, outDir, credentialsOut }: OutOptions): void {
   const { host } = basics.io;
-  if (outDir !== undefined) {
-    const path = host.resolve(outDir);
-    checkNotOurs(basics, "--out-dir", join(path, "x"));
-    const why = obstacleIn(path, true);
-    if (why !== null)
-      throw new VaultError("invalid-input", `--out-dir: ${outDir} ${why}; nothing was sent`, {
-        hint: "name a folder that you can write to, such as --out-dir ./vaults",
-      });
-  }
+  if (outDir !== undefined) checkWritable(basics, "--out-dir", join(outDir, "UUID.json"), true);
   if (out === undefined) return;
   if (credentialsOut !== undefined && host.resolve(credentialsOut) === host.resolve(out))
     throw new VaultError(
@@ -120,22 +112,6 @@ export function prepareOut(basics: Basics, { out, outDir, credentialsOut }: OutO
       { hint: "--out vault.json --credentials-out pair.json" },
     );
   checkWritable(basics, "--out", out);
-}
-
-/** Why no file can be made in a folder, which is made first if it `mayMiss`; null if one can. */
-function obstacleIn(folder: string, mayMiss: boolean): string | null {
-  try {
-    if (mayMiss && statSync(folder, { throwIfNoEntry: false }) === undefined) createFolder(folder);
-    if (!statSync(folder).isDirectory()) return "is not a folder";
-    // Read, too: its names are synced.
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return null;
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return "does not exist";
-    const isFile = code === "ENOTDIR" || code === "EEXIST";
-    return isFile ? "is not a folder" : `cannot be written to (${code})`;
-  }
 }
 
 /**
@@ -197,18 +173,30 @@ function reasonAgainst(file: string, vault: string): string | null {
 const other = "holds something else than contents of this vault";
 
 /**
- * Checks, before anything is sent, that the file of a flag can be written.
+ * Checks, before anything is sent, that the file of a flag can be written; its folder is made first if it `mayMiss`.
  * @throws `invalid-input`
  */
-export function checkWritable(basics: Basics, flag: string, path: string): void {
+export function checkWritable(basics: Basics, flag: string, path: string, mayMiss = false): void {
   checkNotOurs(basics, flag, path);
   const file = basics.io.host.resolve(path);
-  const folder = dirname(file);
   const obstacle = obstacleAt(file);
-  const inFolder = obstacleIn(folder, false);
-  if (obstacle === null && inFolder === null) return;
-  const why = obstacle === null ? `the folder ${folder} ${inFolder}` : `${path} is ${obstacle}`;
+  const why = obstacle === null ? obstacleIn(dirname(file), mayMiss) : `${path} is ${obstacle}`;
+  if (why === null) return;
   throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
-    hint: "name a file in a folder that you can write to",
+    hint: "name a place that you can write to",
   });
+}
+
+/** Why no file can be made in a folder; null if one can. */
+function obstacleIn(folder: string, mayMiss: boolean): string | null {
+  try {
+    if (mayMiss && !existsSync(folder)) createFolder(folder);
+    // Read, too: its names are synced.
+    accessSync(join(folder, "/"), constants.R_OK | constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const why = { ENOENT: "does not exist", ENOTDIR: "is not one" }[code];
+    return `the folder ${folder} ${why ?? `cannot be written to (${code})`}`;
+  }
 }

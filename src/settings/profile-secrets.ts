@@ -36,11 +36,17 @@ export class ProfileSecrets {
     const { directory, clock, waiting } = this.#place;
     ensurePrivateDirectory(directory, "the configuration");
     const lock = `${directory}/config.lock`;
-    return await withLockFile(lock, "the configuration", clock, waiting, async () => {
-      const next = change(this.#current());
-      await writeConfiguration(directory, next);
-      return next;
-    });
+    return await withLockFile(
+      lock,
+      "another process is changing the configuration",
+      clock,
+      waiting,
+      async () => {
+        const next = change(this.#current());
+        await writeConfiguration(directory, next);
+        return next;
+      },
+    );
   }
 
   /**

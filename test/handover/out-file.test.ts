@@ -119,12 +119,10 @@ describe("the folder of --out-dir", () => {
   it("is not a file, nor one of this program's own folders", () => {
     const { app, cwd } = inFolder();
     writeFileSync(join(cwd, "file"), "");
-    expect(failure(() => prepareOut(app, { outDir: "file" }))).toBe(
-      "invalid-input: --out-dir: file is not a folder; nothing was sent",
-    );
-    expect(failure(() => prepareOut(app, { outDir: "file/cards" }))).toBe(
-      "invalid-input: --out-dir: file/cards is not a folder; nothing was sent",
-    );
+    for (const outDir of ["file", "file/cards"])
+      expect(failure(() => prepareOut(app, { outDir }))).toBe(
+        `invalid-input: --out-dir: the folder ${join(cwd, outDir)} is not one; nothing was sent`,
+      );
     expect(failure(() => prepareOut(app, { outDir: "state" }))).toMatch(
       /^invalid-input: --out-dir: .* own files/,
     );
