@@ -5,17 +5,13 @@ import { count } from "./count.ts";
 // Secrets as tables show them: no other file formats one for display.
 
 /**
- * Formats a card number: `•••• •••• •••• 1111`, or whole with --reveal. Groups are those on the card: four digits, or 4, 6 and 5 for
- * American Express. For other lengths, a masked number has the short group first, so that the last four digits stay together.
+ * Formats a card number in groups of four: `•••• •••• •••• 1111`, or whole with --reveal. A masked number has the short group first, so
+ * that the last four digits stay together.
  */
 export function shownCardNumber(number: string, reveal: boolean): string {
   const digits = reveal ? number : "•".repeat(Math.max(0, number.length - 4)) + number.slice(-4);
-  if (/^3[47]\d{13}$/.test(number))
-    return `${digits.slice(0, 4)} ${digits.slice(4, 10)} ${digits.slice(10)}`;
   const head = reveal ? 0 : digits.length % 4;
-  return [digits.slice(0, head), ...(digits.slice(head).match(/.{1,4}/gsu) ?? [])]
-    .filter((group) => group !== "")
-    .join(" ");
+  return `${digits.slice(0, head)} ${digits.slice(head).replaceAll(/.{4}(?=.)/gs, "$& ")}`.trim();
 }
 
 export const shownContent = (content: string): string =>

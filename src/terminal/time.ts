@@ -26,16 +26,15 @@ export function relativeTime(at: number, now: number | null): string {
 
 const two = (number: number): string => String(number).padStart(2, "0");
 
-/** Formats a time as `2026-11-24 14:02:11`, in the machine's time zone; without Intl, which takes as long to load as Node. */
-function localSeconds(time: Date): string {
+/** Formats a time as `2026-11-24 14:02`, in the machine's time zone; without Intl, which takes as long to load as Node. */
+function localMinutes(time: Date): string {
   const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two);
-  return `${day.join("-")} ${clock.join(":")}`;
+  return `${day.join("-")} ${[time.getHours(), time.getMinutes()].map(two).join(":")}`;
 }
 
-/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone; with seconds, whole ones that are over by then. */
-export function localTime(at: number, hasSeconds = false): string {
-  const time = new Date(hasSeconds ? Math.ceil(at / 1000) * 1000 : at);
+/** Formats milliseconds since the epoch as `2026-11-24 14:02 GMT+1`, in the machine's time zone. */
+export function localTime(at: number): string {
+  const time = new Date(at);
   const ahead = -time.getTimezoneOffset();
   const hours = Math.trunc(Math.abs(ahead) / 60);
   const minutes = Math.abs(ahead) % 60;
@@ -43,8 +42,7 @@ export function localTime(at: number, hasSeconds = false): string {
     ahead === 0
       ? "UTC"
       : `GMT${ahead < 0 ? "-" : "+"}${hours}${minutes === 0 ? "" : `:${two(minutes)}`}`;
-  const shown = localSeconds(time);
-  return `${hasSeconds ? shown : shown.slice(0, -":00".length)} ${zone}`;
+  return `${localMinutes(time)} ${zone}`;
 }
 
 /**
@@ -53,18 +51,18 @@ export function localTime(at: number, hasSeconds = false): string {
  */
 export function since(at: string, now: number | null): string {
   if (now === null) return `since ${at}`;
-  const [day, clock] = localSeconds(new Date(at)).split(" ");
-  const isToday = localSeconds(new Date(now)).startsWith(`${day} `);
-  return `since ${isToday ? clock?.slice(0, -":00".length) : localTime(Date.parse(at))}`;
+  const [day, clock] = localMinutes(new Date(at)).split(" ");
+  const isToday = localMinutes(new Date(now)).startsWith(`${day} `);
+  return `since ${isToday ? clock : localTime(Date.parse(at))}`;
 }
 
 /**
- * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`, with seconds where a person may wait
- * for it, and for a program (null) as ISO 8601. Returns a text that is not a date as it is: it comes from the service.
+ * Formats milliseconds since the epoch or an ISO 8601 text as `2026-11-24 14:02 GMT+1 (in 3 days)`, and for a program (null) as ISO 8601.
+ * Returns a text that is not a date as it is: it comes from the service.
  */
 export function when(at: number | string, now: number | null): string {
   if (now === null) return typeof at === "string" ? at : new Date(at).toISOString();
   const time = typeof at === "string" ? Date.parse(at) : at;
   if (Number.isNaN(new Date(time).getTime())) return String(at);
-  return `${localTime(time, time > now && time < now + 3_600_000)} (${relativeTime(time, now)})`;
+  return `${localTime(time)} (${relativeTime(time, now)})`;
 }
