@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Contradiction } from "../audit/read/item.ts";
 import { contradictions, eventKinds, roles, verdicts } from "../audit/read/item.ts";
-import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
+import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./exchange.ts";
 
 // The report of a replay, in memory and printed. Optional properties are absent, never undefined.
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { device } from "../protocol/fields.ts";
-import { count, credentials, kind, maybeText, text, time, vault } from "./parts.ts";
+import { count, credentials, kind, maybeText, text, time, vault } from "./exchange.ts";
 
 const listed = { ...vault, label: text, kind };
 const known = { ...listed, credentials, device: z.optional(z.looseObject(device.shape)) };

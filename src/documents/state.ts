@@ -1,23 +1,23 @@
 import * as z from "zod/mini";
-import { errorBody } from "./parts.ts";
 import {
   actor,
   counters,
   count,
   credentials,
   device,
+  errorBody,
   fingerprint,
   kind,
   maybeText,
   maybeTime,
   next,
+  recovery,
   storedExchange,
   text,
   time,
   vault,
-} from "./parts.ts";
+} from "./exchange.ts";
 import { holdReasons, type HoldReason } from "../exchange/states.ts";
-import { recovery } from "./exchange.ts";
 
 const exchange = z.object({
   ...storedExchange,
