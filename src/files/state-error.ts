@@ -1,4 +1,3 @@
-import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { machineTrouble, VaultError, type ErrorFacts } from "../errors.ts";
 import { command, noted, type Way } from "../way.ts";
@@ -39,28 +38,17 @@ export function asStateError(
   what = "the state cannot be used",
 ): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
-  const sqlite = sqliteCode(error);
-  if (sqlite === 0 && !("syscall" in error)) return error;
+  if (sqliteCode(error) === 0 && !("syscall" in error)) return error;
   // Node's end with the call and the path.
   const [said = ""] = error.message.split(", ");
   const told = (why: string, facts: ErrorFacts): VaultError =>
     new VaultError("state", `${what}: ${path}: ${why}`, { ...facts, cause: error });
   if (isDamaged(error)) return told(damaged(said), { next: restoring(dirname(path)) });
-  const trouble = machineTrouble[String(sqlite === 14 ? openingFails(path) : systemCode(error))];
+  const trouble = machineTrouble[String(systemCode(error))];
   if (trouble !== undefined) return told(`${trouble.cause} (${said})`, { hint: trouble.hint });
   return told(said, {
     hint: "see that its folder is there, is yours, is writable and has free space, then run it again; or use another directory",
   });
-}
-
-/** Why SQLite cannot open a file, as the system says: SQLite does not. */
-function openingFails(path: string): unknown {
-  try {
-    closeSync(openSync(path, "r"));
-    return undefined;
-  } catch (error) {
-    return systemCode(error);
-  }
 }
 
 /** Runs file system or database work on `path`, and converts what it throws with `asStateError`. */

@@ -233,8 +233,8 @@ describe("a list that may be very long", () => {
 });
 
 describe.concurrent("an error", () => {
-  it("of a machine without free descriptors is no bug, and not the fault of the state's folder", async () => {
-    const { machine, uuid } = await warmLab(offlineNote);
+  it("of a machine without free descriptors is no bug", async () => {
+    const { machine } = await warmLab(offlineNote);
     const uncaught = Promise.reject(
       asVaultError(Object.assign(new Error("EMFILE: open"), { code: "EMFILE" })),
     );
@@ -242,17 +242,6 @@ describe.concurrent("an error", () => {
     const code = await main(["status", "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
     expectError(result, "state", /too many files are open on this machine/);
-    // How many the runtime opens depends on the machine.
-    const limited = await Promise.all(
-      [21, 22, 23, 24].map(async (limit) => {
-        const through = ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh"];
-        return await machine.start({ through }, "get", uuid, "--json").exit;
-      }),
-    );
-    const refused = limited.filter(({ code }) => code === 14);
-    expect(refused).not.toEqual([]);
-    for (const each of refused)
-      expectError(each, "state", /too many files are open on this machine/);
   });
 
   it.each([
