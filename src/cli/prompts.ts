@@ -24,8 +24,6 @@ interface Question {
 interface Choice<T> {
   value: T;
   name: string;
-  /** Shown while the choice is the one under the cursor. */
-  description?: string;
 }
 
 /** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only where `isPossible`. */

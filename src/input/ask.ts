@@ -9,7 +9,6 @@ import { findEndpoint, isOnline, kinds, type Kind, type Operation } from "../pro
 import { base64, parseDevice, uuid as identifier, type Device } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom, type Prompts, type Rule } from "../cli/prompts.ts";
-import { stateOf } from "../terminal/narrator.ts";
 import { readCredentials } from "./read-start.ts";
 import { command, noted } from "../way.ts";
 
@@ -30,8 +29,7 @@ export async function askVault(
 ): Promise<string> {
   if (given !== undefined) return given;
   if (!io.ask.isPossible) {
-    const orAll = ["ack", "export", "get"].includes(called) ? ", or --all" : "";
-    throw new VaultError("usage", `a vault is missing (its UUID or label)${orAll}`, {
+    throw new VaultError("usage", "a vault is missing (its UUID or label)", {
       next: [
         noted(command`vault status`, "lists the vaults"),
         command`vault ${called.split(" ")} --help`,
@@ -48,20 +46,11 @@ export async function askVault(
       which(record),
   );
   const widest = Math.max(0, ...known.map(({ label }) => label?.length ?? 0));
-  const reader = { self: io.host.actor, now: io.host.now() };
-  const choice = ({ uuid, label, kind, limited, open }: VaultRecord) => ({
+  const choice = ({ uuid, label }: VaultRecord) => ({
     value: uuid,
     name: widest === 0 ? uuid : `${(label ?? "").padEnd(widest)}  ${uuid}`,
-    description: [
-      limited ? `${kind}, with a limited number of reads` : kind,
-      ...(open === null ? [] : [`${open.operation} ${stateOf(open, reader)}`]),
-    ].join("; "),
   });
-  const another = {
-    value: "",
-    name: "another vault, by its UUID",
-    description: "not known here yet",
-  };
+  const another = { value: "", name: "another vault, by its UUID" };
   const unlimited = known.filter(({ limited }) => !limited);
   const limited = known.filter((record) => record.limited);
   const others = isLocal ? [] : [another];

@@ -169,7 +169,7 @@ export const stateWords: Readonly<Record<string, string>> = {
 };
 
 /** The state of an exchange, and whose it is: `held by ada@build-7 since 10:02`. */
-export function stateOf(
+function stateOf(
   exchange: { state: string; by: Actor | null; startedAt: string },
   reader: Reader,
 ): string {

@@ -12,7 +12,6 @@ function person(...answers: string[]) {
     questions: [] as string[],
     refusals: [] as string[],
     offered: [] as string[],
-    described: [] as (string | undefined)[],
   };
   const text: Prompts["text"] = async ({ message, rule }) => {
     read.questions.push(message);
@@ -31,7 +30,6 @@ function person(...answers: string[]) {
     secret: text,
     choose: async (_, choices) => {
       read.offered = choices.map(({ name }) => name.trim());
-      read.described = choices.map(({ description }) => description);
       const [first] = choices;
       if (first === undefined) throw new Error("nothing is offered");
       return await Promise.resolve(first.value);
@@ -121,14 +119,4 @@ test("vaults are offered in their order, those with limited reads last, and Ente
   // What works on this machine alone takes no vault that is not known here.
   expect(await offered("export", [vault(2, {})])).toEqual([uuid(2)]);
   await expect(offered("forget", [gone])).rejects.toMatchObject({ code: "no-credentials" });
-});
-
-test("a vault that is offered says what is open of it, and whose that is", async () => {
-  const by = { host: "build-7", user: "grace", pid: 7 };
-  const open = { operation: "get", state: "held", by, startedAt: "2026-11-20T10:02:00Z" };
-  const { io, settings, read } = person(uuid(9));
-  const vaults = [vault(1, { label: "a", open: open as VaultRecord["open"] })];
-  const state = { store: async () => ({ list: async () => vaults }) } as unknown as Local["state"];
-  await askVault({ io, settings, state }, undefined, "ack");
-  expect(read.described[0]).toMatch(/; get held by grace@build-7 since 2026-11-20 \d\d:02 /);
 });
