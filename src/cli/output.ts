@@ -216,6 +216,10 @@ export function fieldText(document: unknown, path: string): string {
 export const isContents = (path: string): boolean =>
   /^vault\.(?:creditCard|content)(?:\.|$)/.test(path);
 
+/** Whether a path leads to the whole contents of a vault. */
+export const isWhole = (path: string): boolean =>
+  ["vault", "vault.creditCard", "vault.content"].includes(path);
+
 /** Whether the document has something at the dotted path. */
 export const hasField = (document: unknown, path: string): boolean =>
   path.split(".").reduce(within, document) !== undefined;

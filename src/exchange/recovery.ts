@@ -124,25 +124,21 @@ export interface Handover {
   confirm(delivery: Delivery): Promise<void>;
 }
 
-interface FailureFacts {
-  /** --credentials-out and --save-cmd have received the new credentials all the same. */
-  isSaved: boolean;
-  /** The contents were delivered whole: --credentials-out and --save-cmd come after them. */
-  delivered: boolean;
-  /** What another start of the same command line needs beside --discard-pending. */
-  needs: readonly string[];
-}
-
 /** A failed handover, for which the exchange is held. */
 export class HandoverFailure extends Error {
   override readonly name = "HandoverFailure";
   readonly reason: HoldReason;
-  readonly facts: FailureFacts;
+  /** What another start of the same command line needs beside --discard-pending. */
+  readonly needs: readonly string[];
 
-  constructor(reason: HoldReason, message: string, facts: Partial<FailureFacts> = {}) {
+  constructor(reason: HoldReason, message: string, needs: readonly string[] = []) {
     super(message);
     this.reason = reason;
-    const delivered = reason === "credentials-out" || reason === "save-cmd";
-    this.facts = { isSaved: false, delivered, needs: [], ...facts };
+    this.needs = needs;
+  }
+
+  /** The contents were delivered whole: --credentials-out and --save-cmd come after them. */
+  get delivered(): boolean {
+    return this.reason === "credentials-out" || this.reason === "save-cmd";
   }
 }

@@ -92,10 +92,10 @@ async function deliverAndEnd(
       throw await interrupted(context, exchange);
     }
     const failure = asFailure(error);
-    const { delivered, isSaved, needs } = failure.facts;
-    const saveOwed = delivered || (handover.leavesState && !isSaved);
-    const held = await hold(context, id, failure.reason, { delivered, saveOwed });
-    if (noAck && failure.reason === "masked") return { ...delivery, exchange: held };
+    const { delivered, needs, reason } = failure;
+    const saveOwed = delivered || handover.leavesState;
+    const held = await hold(context, id, reason, { delivered, saveOwed });
+    if (noAck && reason === "masked" && !saveOwed) return { ...delivery, exchange: held };
     // An interruption can also have ended a --save-cmd.
     await throwIfInterrupted(context, held);
     const again = handover.line && withFlags(handover.line, "--discard-pending", ...needs);

@@ -41,8 +41,7 @@ export class CredentialsOut {
 
   /**
    * Whether the content may be replaced: it is empty, or what --credentials read, or the state has its credentials.
-   * @throws `invalid-input` for another vault's credentials, for what is neither credentials nor empty, and if replacing the file could
-   * lose the vault
+   * @throws `invalid-input` for what is neither credentials nor empty, and if replacing the file could lose a vault
    */
   async check(
     { session }: Pick<ExchangeContext, "session">,
@@ -52,24 +51,16 @@ export class CredentialsOut {
     if (content.trim() === "" || given?.exact === content) return;
     const { uuid } = session;
     const held = parse(path, content);
-    if (held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase())
-      throw refusal(
-        `${path} holds credentials of vault ${held.uuid}`,
-        "name another file; this may be their only copy",
-        { uuid },
-      );
     const stored = (await session.read())?.generations ?? [];
     const known = new Set(stored.map((generation) => generation.fingerprint));
     for (const pair of pairsOf(given)) known.add(fingerprint(uuid, pair));
     for (const pair of pairsOf(held)) {
       if (known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair))) continue;
+      const from = command`vault get ${held.uuid ?? uuid} --credentials @${path} --credentials-out ${path}`;
       throw refusal(
-        `${path} holds credentials that this state does not know; it may be their only copy`,
+        `${path} holds credentials that this state does not know of vault ${uuid}; it may be their only copy`,
         "name another file, or continue from this one",
-        {
-          uuid,
-          next: [command`vault get ${uuid} --credentials @${path} --credentials-out ${path}`],
-        },
+        { uuid, next: [from] },
       );
     }
   }

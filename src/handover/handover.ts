@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
-import { hasField, isContents, viewOn, type Output } from "../cli/output.ts";
+import { hasField, isContents, isWhole, viewOn, type Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
@@ -86,22 +86,12 @@ export async function createHandover(
       return replaced;
     },
     async deliver(delivery) {
-      const recovery = leaves ? await delivery.recovery() : undefined;
-      const isShown =
-        start.operation !== "get" || (await deliverContents(basics.io, delivery, handed, start));
-      if (recovery !== undefined) {
-        const { unread: _, ...read } = recovery;
-        const document = isShown ? read : recovery;
-        try {
-          out?.write(document);
-          if (saveCmd !== undefined && passing !== undefined)
-            replaced = await passing.saveRecovery(basics, saveCmd, document, replaced ?? null);
-        } catch (error) {
-          if (isShown || !(error instanceof HandoverFailure)) throw error;
-          throw new HandoverFailure(error.reason, error.message, { delivered: false });
-        }
-      }
-      if (!isShown) throw masked(delivery, { isSaved: true });
+      if (start.operation === "get") await deliverContents(basics.io, delivery, handed, start);
+      if (!leaves) return;
+      const { unread: _, ...document } = await delivery.recovery();
+      out?.write(document);
+      if (saveCmd !== undefined && passing !== undefined)
+        replaced = await passing.saveRecovery(basics, saveCmd, document, replaced ?? null);
     },
     async confirm({ kind, credentials }) {
       const device = deviceOf(given);
@@ -112,8 +102,8 @@ export async function createHandover(
 }
 
 /**
- * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it, nor any
- * where a person does not want it shown: with --no-ack it is printed nevertheless, because nothing is acknowledged.
+ * Delivers the contents whole. The last read of a limited vault is not if the output masks it, nor any where a person does not want it
+ * shown: with --no-ack it is printed nevertheless, because nothing is acknowledged.
  * @throws HandoverFailure
  */
 async function deliverContents(
@@ -121,24 +111,23 @@ async function deliverContents(
   delivery: Delivery,
   outputs: Outputs,
   { noAck }: Start,
-): Promise<boolean> {
+): Promise<void> {
   const document = getDocument(delivery);
   if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
-    throw masked(delivery, { isProgram: true });
+    throw masked(delivery, true);
   const { print } = outputs;
   if (print !== undefined) {
-    await orHeld(outputs, async () => await print(document, delivery));
-    return true;
+    return await orHeld(outputs, async () => await print(document, delivery));
   }
   const isMasked = delivery.exchange.limited && !showsContents(io.output);
   const isAsked = isMasked && io.ask.isPossible && io.output.field === undefined;
   const isWanted = isAsked && (await io.ask.confirm(revealQuestion(delivery)));
   const reveal = isWanted ? "contents" : io.output.reveal;
   // A person who does not want to see the contents has no use for the read.
-  const isWhole = !isMasked || isWanted || !(delivery.lastRead || isAsked);
-  if (!isWhole && !noAck) throw masked(delivery);
+  const isDelivered = !isMasked || isWanted || !(delivery.lastRead || isAsked);
+  if (!isDelivered && !noAck) throw masked(delivery);
   await orHeld(outputs, async () => await printOne(io, delivery, document, reveal));
-  return isWhole;
+  if (!isDelivered) throw masked(delivery);
 }
 
 /** Whether a person is asked before the contents of a limited vault are shown. */
@@ -157,22 +146,17 @@ export async function tableOf(delivery: Delivery, view: View): Promise<string> {
 }
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
-function masked(
-  { lastRead }: Delivery,
-  { isProgram = false, isSaved = false } = {},
-): HandoverFailure {
+function masked({ lastRead }: Delivery, isProgram = false): HandoverFailure {
   const [why, flag] = isProgram
     ? ["the program would not receive its whole contents", "--stdin"]
     : ["the output would not show its contents", "--reveal"];
   const what = `${lastRead ? "the last" : "a"} read of a limited vault was not used up, because ${why}`;
-  return new HandoverFailure("masked", what, { isSaved, needs: [flag] });
+  return new HandoverFailure("masked", what, [flag]);
 }
 
 /** Whether the chosen output holds the contents whole. */
-function showsContents({ field, format, reveal }: Output): boolean {
-  if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
-  return format !== "table" || reveal;
-}
+const showsContents = ({ field, format, reveal }: Output): boolean =>
+  field === undefined ? format !== "table" || reveal : isWhole(field);
 
 const revealQuestion = ({ lastRead, exchange }: Delivery): string =>
   `${lastRead ? "This is the last read of this vault" : `This vault has ${exchange.usesRemaining} reads left, this one included`}, and the contents would be masked. Show them?`;

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { fieldText, hasField, isContents } from "../cli/output.ts";
+import { fieldText, hasField, isContents, isWhole } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import { HandoverFailure } from "../exchange/recovery.ts";
@@ -57,17 +57,10 @@ export class Program {
 
   /** Whether it receives the whole contents. */
   takesAll({ vault }: Pick<GetDocument, "vault">): boolean {
-    const passed = new Set(this.fields.values());
-    const isPassed = (path: string, value: unknown): boolean =>
-      passed.has(path) ||
-      (typeof value === "object" &&
-        Object.entries(value ?? {}).every(([name, inner]) => isPassed(`${path}.${name}`, inner)));
-    const contents = Object.keys(vault).filter((name) => isContents(`vault.${name}`));
-    return (
-      this.#given.stdin === true ||
-      passed.has("vault") ||
-      contents.every((name) => isPassed(`vault.${name}`, vault[name]))
-    );
+    const passed = [...this.fields.values()];
+    const parts = Object.keys(vault["creditCard"] ?? {}).map((name) => `vault.creditCard.${name}`);
+    const isInParts = parts.length > 0 && parts.every((part) => passed.includes(part));
+    return this.#given.stdin === true || isInParts || passed.some(isWhole);
   }
 
   /**
@@ -78,12 +71,6 @@ export class Program {
     const { stdin, ackAfterMs } = this.#given;
     const { host, narrator } = this.#io;
     const env = this.#environment(document);
-    const { tokenExpiry } = document.exchange;
-    const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
-    if (ackAt !== undefined && tokenExpiry !== null && Date.parse(tokenExpiry) <= ackAt)
-      narrator.warn(
-        `--ack-after: the token expires before that, at ${tokenExpiry}, so the read cannot be acknowledged`,
-      );
     const over = new AbortController();
     this.isRunning = true;
     this.ended = host
@@ -98,16 +85,12 @@ export class Program {
         over.abort(new Error("ended"));
       });
     narrator.yieldTo(this.ended);
-    const stillRuns =
+    const end = async (): Promise<Ended | undefined> => await this.ended;
+    const isEnough =
       ackAfterMs === undefined
-        ? []
-        : [
-            host.sleep(ackAfterMs, over.signal).then(
-              () => undefined,
-              async () => await this.ended,
-            ),
-          ];
-    const ended = await Promise.race([this.ended, ...stillRuns]).catch((error: unknown) => {
+        ? end()
+        : host.sleep(ackAfterMs, over.signal).then(() => undefined, end);
+    const ended = await Promise.race([end(), isEnough]).catch((error: unknown) => {
       if (host.interrupted.aborted) throw error;
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === "E2BIG" ? "the fields are too long for an environment" : message;

@@ -316,13 +316,10 @@ describe.concurrent("vault run --ack-after", () => {
     expectError(await failed.exit, "pending");
   });
 
-  it("says at once that the token will not live that long; the old credentials stay valid", async () => {
+  it("a token that does not live that long leaves the old credentials valid", async () => {
     const { lab, machine, uuid, start } = await prepare(offlineCard, 2000);
     const after = ["--ack-after", "2200ms", "--json"];
     const result = await start([...number, ...after, "--", "sleep", "2.5"]).exit;
-    expect(result.stderr).toMatch(
-      /^vault: warning: --ack-after: the token expires before that, at /,
-    );
     expectError(result, "service", /no longer accepts the token.*old credentials are still/);
     await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);

@@ -93,7 +93,7 @@ describe("--exec", () => {
       expect(failure).toMatchObject({
         reason: "exec",
         message: why,
-        facts: { delivered: false, isSaved: false },
+        delivered: false,
       });
     },
   );

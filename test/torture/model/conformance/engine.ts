@@ -125,16 +125,23 @@ export class RealEngine {
       discardPending: command.discard === true,
       newVault: { creditCard },
     };
+    let leavesState = command.out === true;
     const deliver: Handover["deliver"] = async ({ exchange }) => {
       const outcome = await this.#ask("deliver");
       if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(exchange.id));
       const isDelivered = outcome === "save-failed";
+      // In the model, a save is owed only where it has failed itself.
+      leavesState &&= outcome !== "failed";
       if (outcome !== "delivered")
-        throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
-          isSaved: true,
-        });
+        throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome);
     };
-    await runExchange(context, start, handsOver(deliver, command.out === true));
+    const handover = {
+      ...handsOver(deliver),
+      get leavesState() {
+        return leavesState;
+      },
+    };
+    await runExchange(context, start, handover);
     return "ok";
   }
 
