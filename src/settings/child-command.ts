@@ -2,6 +2,7 @@ import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { formatDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { withoutPassword } from "../protocol/address.ts";
@@ -9,18 +10,18 @@ import { definitionOf, settingNames } from "./definitions.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 
 /**
- * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Completes a last line when
- * the stream ends; drops it if the stream never ends.
+ * Passes on the output of a user's command without color and in whole lines, because the redaction recognizes only whole secrets. Completes
+ * a last line when the stream ends; drops it if the stream never ends.
  */
 function forwardLines(stream: Readable, forward: (lines: string) => void): void {
   let rest = "";
   stream.setEncoding("utf8").on("data", (text: string) => {
     const end = text.lastIndexOf("\n") + 1;
-    if (end > 0) forward(rest + text.slice(0, end));
+    if (end > 0) forward(stripVTControlCharacters(rest + text.slice(0, end)));
     rest = (end > 0 ? "" : rest) + text.slice(end);
   });
   stream.on("end", () => {
-    if (rest !== "") forward(`${rest}\n`);
+    if (rest !== "") forward(stripVTControlCharacters(`${rest}\n`));
   });
 }
 
@@ -157,7 +158,7 @@ export async function runPrintingCommand(
   // Also what has other text around it, and is refused; of a token, each part. The id of a key has 16 characters, and is no secret.
   for (const form of [/[A-Za-z0-9._~+/=-]{17,}/g, /[A-Za-z0-9_~+/=-]{17,}/g])
     output.match(form)?.forEach(redactor.add);
-  if (messages !== "") void host.stderr.writeColored(messages);
+  if (messages !== "") void host.stderr.write(messages);
   signal.throwIfAborted();
   const printed = output.trim();
   const why = failure ?? (printed === "" ? "printed nothing" : undefined);

@@ -121,7 +121,7 @@ export interface SettingIo {
     now(): number;
     /** Kills a process group. */
     endGroup(pid: number): void;
-    stderr: { writeColored(text: string): unknown };
+    stderr: { write(text: string): unknown };
   };
   sources: ValueSources;
   redactor: {

@@ -114,15 +114,6 @@ export class MessageStream extends OutputStream {
     await this.#send(shown + ways.map((line) => `${printableLine(line)}\n`).join(""));
   }
 
-  /**
-   * Does the same, but keeps color sequences if color is on: for tables of this program, and for output of the user's commands. Never for
-   * text from a service: colors can hide text.
-   */
-  async writeColored(text: string): Promise<void> {
-    const clean = this.#redaction.redact(text);
-    await this.#send(this.color ? printableButColor(clean) : printable(clean));
-  }
-
   /** Writes one line of JSON. It stays valid even if a secret looks like JSON syntax. */
   async writeJson(value: unknown): Promise<void> {
     await this.#send(`${jsonText(this.#redaction.redactValue(value))}\n`);
@@ -131,12 +122,6 @@ export class MessageStream extends OutputStream {
   async #send(clean: string): Promise<void> {
     await this.queue(clean).catch(() => {});
   }
-}
-
-function printableButColor(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- matches color sequences
-  const parts = text.split(/(\u001B\[[0-9;]*m)/);
-  return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }
 
 /** Reads a stream to its end. Rejects with EFBIG above `limit` bytes, and as `chunksOf` does. */

@@ -287,7 +287,7 @@ export function fakeIo({
         told.ended.push(pid);
         process.kill(-pid, "SIGKILL");
       },
-      stderr: { writeColored: (text) => (told.said += text) },
+      stderr: { write: (text) => (told.said += text) },
     },
     sources: valueSources(
       {
