@@ -13,7 +13,7 @@ import {
   unverified,
 } from "./doctor/findings.ts";
 import type { Cell, TableOptions } from "../terminal/tables.ts";
-import { columnWidths, drawRows, gap, lastWidth, tabbedLines } from "../terminal/tables.ts";
+import { columnWidths, gap, rowsTable, tabbedLines } from "../terminal/tables.ts";
 import { count } from "../terminal/count.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wayLines, wayText } from "../way.ts";
@@ -137,7 +137,7 @@ export function doctorTable(
     const ways = wayLines(next, columns, left).map(
       (line) => `${(isFine ? palette.dim : palette.code)(printableLine(line))}\n`,
     );
-    return drawRows(rows, [...widths, lastWidth(columns, left)], margin) + ways.join("");
+    return rowsTable(rows, columns, margin, widths) + ways.join("");
   });
   return `${drawn.join("")}\n  ${summary(findings)}\n`;
 }

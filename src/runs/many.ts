@@ -146,13 +146,6 @@ const exchanging =
 
 /** What is said of all vaults alike; anything else is about one. */
 const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
-/** Of what is about one, what a line of a list can have. */
-const ofLine = [
-  ...Object.keys(contentsFlags).map(optionName),
-  "credentials",
-  "encryptedData",
-  "payload",
-];
 
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
@@ -163,9 +156,7 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
     const name = optionName(flag);
     if (!ofAll.includes(name) && options[name as keyof VaultsOptions] !== undefined)
       throw new VaultError("usage", `${flag.split(" ")[0]} is for one vault only`, {
-        hint: ofLine.includes(name)
-          ? "put it into the line of that vault in --from"
-          : "leave it out, or name one vault",
+        hint: "leave it out, name one vault, or put it into the lines of --from",
         next: [command`vault help many-vaults`],
       });
   }

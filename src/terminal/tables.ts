@@ -25,20 +25,18 @@ export const gap = 2;
 const indent = 2;
 const narrowest = 8;
 
-/** Draws rows without a heading; the last column is wrapped to what the others leave. Ends with a newline. */
+/**
+ * Draws rows without a heading, in columns of these widths; the last column is wrapped to what the others leave. Ends with a newline.
+ */
 export function rowsTable(
   rows: readonly (readonly Cell[])[],
   columns: number,
   margin = indent,
+  widths = columnWidths(rows).slice(0, -1),
 ): string {
-  const widths = columnWidths(rows).slice(0, -1);
   const left = widths.reduce((sum, width) => sum + width + gap, margin);
-  return drawRows(rows, [...widths, lastWidth(columns, left)], margin);
+  return drawRows(rows, [...widths, Math.max(narrowest, columns - left)], margin);
 }
-
-/** Width of the last column, behind `left` columns. */
-export const lastWidth = (columns: number, left: number): number =>
-  Math.max(narrowest, columns - left);
 
 /** A line for each row, its fields separated by tabs. */
 export const tabbedLines = (rows: readonly (readonly Cell[])[]): string =>
@@ -76,8 +74,8 @@ export function listTable(
   const head = heading.map((text): Cell => ({ text, paint: palette.strong }));
   const [first = 0, ...others] = columnWidths([head, ...rows]);
   const available = columns - indent - gap * others.length;
-  const shrunk = shrink(others, available - first, narrowest);
-  const widths = shrink([first, ...shrunk], available, narrowest);
+  const shrunk = shrink(others, available - first);
+  const widths = shrink([first, ...shrunk], available);
   const rule = widths.map((width) => ({ text: "─".repeat(width), paint: palette.dim }));
   return drawRows([head, rule, ...rows], widths, indent);
 }
@@ -135,13 +133,10 @@ export const columnWidths = (rows: readonly (readonly Cell[])[]): number[] =>
   );
 
 /** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
-function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
+function shrink(widths: readonly number[], available: number): number[] {
   const result = [...widths];
-  for (
-    let excess = result.reduce((sum, width) => sum + width, 0) - available;
-    excess > 0;
-    excess -= 1
-  ) {
+  const excess = result.reduce((sum, width) => sum + width, 0) - available;
+  for (let taken = 0; taken < excess; taken += 1) {
     const widest = result.indexOf(Math.max(...result));
     const width = result[widest] ?? 0;
     if (width <= narrowest) break;
@@ -154,7 +149,7 @@ function shrink(widths: readonly number[], available: number, narrowest: number)
 const rowsAtATime = 20;
 
 /** Draws rows in columns of these widths, without borders. Control characters in cells are escaped. Ends with a newline. */
-export function drawRows(
+function drawRows(
   rows: readonly (readonly Cell[])[],
   widths: readonly number[],
   margin: number,

@@ -52,7 +52,7 @@ describe("vault get of many", () => {
     [
       "--credentials",
       ["get", "v1", "v2", "--credentials", "{}"],
-      /--credentials is for one vault only\n {2}hint: put it into the line/,
+      /--credentials is for one vault only\n {2}hint: .* put it into the lines of --from/,
     ],
     [
       "--out",
