@@ -17,54 +17,51 @@ interface Pairs<V> {
   valueOf: (text: string, name: string) => V | undefined;
 }
 
-/** @throws `usage` for a pair that is wrong or a name that is given twice */
-function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>): Record<string, V> {
+/** @throws `usage` for a pair that is wrong */
+function parsePair<V>(flag: string, text: string, pairs: Pairs<V>): [name: string, value: V] {
   const { form, hint, names, valueOf } = pairs;
-  const wrong = (why: string) => new VaultError("usage", `${flag}: ${why}`, { hint });
-  const found = new Map<string, V>();
-  for (const text of texts) {
-    const at = names === undefined ? text.lastIndexOf("=") : text.indexOf("=");
-    const name = text.slice(0, Math.max(at, 0)).trim();
-    const isKnown = name !== "" && names?.includes(name) !== false;
-    const value = isKnown ? valueOf(text.slice(at + 1).trim(), name) : undefined;
-    if (value === undefined) throw wrong(`${clip(text)} is not ${form}`);
-    if (found.has(name)) throw wrong(`${clip(name)} is given twice`);
-    found.set(name, value);
-  }
-  return Object.fromEntries(found);
+  const at = names === undefined ? text.lastIndexOf("=") : text.indexOf("=");
+  const name = text.slice(0, Math.max(at, 0)).trim();
+  const isKnown = name !== "" && names?.includes(name) !== false;
+  const value = isKnown ? valueOf(text.slice(at + 1).trim(), name) : undefined;
+  if (value !== undefined) return [name, value];
+  throw new VaultError("usage", `${flag}: ${clip(text)} is not ${form}`, { hint });
 }
 
 /** Columns by role, given by the user; `none` for a role that no column has. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
-/** Parses `--map time=…,action=…,vault=…`. This and the others throw as `parsePairs` does. */
+/** Parses `--map time=…,action=…,vault=…`. This and the others throw as `parsePair` does. */
 export function parseMap(text: string): ColumnMap {
-  return parsePairs("--map", text.split(","), {
+  const pairs: Pairs<string> = {
     form: "ROLE=COLUMN",
     hint: `like --map time=transactionTime,vault=vault.uuid, or outcome=none for a role that no column has, but not for time; roles are ${roles.join(", ")}`,
     names: roles,
     valueOf: (column, role) => (`${role}=${column}` === "time=none" ? "" : column) || undefined,
-  });
+  };
+  return Object.fromEntries(text.split(",").map((one) => parsePair("--map", one, pairs)));
 }
 
-export const parseActions = (texts: readonly string[]): Renames =>
-  parsePairs("--action", texts, {
+export function parseAction(text: string): Renames {
+  const pair = parsePair("--action", text, {
     form: "OLD=NEW",
     hint: `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`,
     valueOf: knownName,
   });
+  return Object.fromEntries([pair]);
+}
 
-/** Parses values of --outcome, `VALUE=success` or `VALUE=failure`, without regard to case. */
-export function parseOutcomes(texts: readonly string[]) {
-  const lower = texts.map((text) => text.toLowerCase());
-  return parsePairs("--outcome", lower, {
+/** Parses a value of --outcome, `VALUE=success` or `VALUE=failure`, without regard to case. */
+export function parseOutcome(text: string): NonNullable<Rules["outcomes"]> {
+  const pair = parsePair("--outcome", text.toLowerCase(), {
     form: "VALUE=success or VALUE=failure",
     hint: "like --outcome BOUNCED=failure",
     valueOf: (word) => (["success", "failure"] as const).find((one) => one === word),
   });
+  return Object.fromEntries([pair]);
 }
 
-const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];
+export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {
@@ -72,14 +69,14 @@ export interface Condition {
   value: string;
 }
 
-export function parseWhere(texts: readonly string[]): Condition[] {
-  const found = parsePairs("--where", texts, {
+export function parseWhere(text: string): Condition {
+  const [key, value] = parsePair("--where", text, {
     form: "KEY=VALUE",
     hint: `--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'; keys are ${conditionKeys.join(", ")}`,
     names: conditionKeys,
     valueOf: (value) => value || undefined,
   });
-  return Object.entries(found).map(([key, value]) => ({ key: key as Condition["key"], value }));
+  return { key: key as Condition["key"], value };
 }
 
 /**

@@ -42,7 +42,7 @@ export interface ReplayOptions extends InputOptions, Pick<Log, "labels" | "timel
 export interface Replay {
   summary: ReplaySummary;
   /** Yields reports, which are created lazily. */
-  vaults(filter: { problems: boolean }): Iterable<VaultReport>;
+  vaults(filter: { problems: boolean }): IteratorObject<VaultReport>;
   close(): void;
 }
 

@@ -110,26 +110,14 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
   const { vaultCount } = replayed.summary;
   if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
   if (vaultCount <= 1) return;
-  const uuids = take(replayed.vaults({ problems: false }), 10);
-  const more = vaultCount - uuids.length;
-  throw new VaultError(
-    "usage",
-    `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${uuids.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
-    { hint: "give more digits" },
-  );
+  const uuids = first(10, vaultCount, replayed.vaults({ problems: false }));
+  const fits = `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${uuids}`;
+  throw new VaultError("usage", fits, { hint: "give more digits" });
 }
 
-/** Returns the UUIDs of the first vaults, with a verdict, among the first thousand. */
-function take(vaults: Iterable<VaultReport>, most: number, verdict?: string): string[] {
-  const uuids: string[] = [];
-  let seen = 0;
-  for (const vault of vaults) {
-    if (verdict === undefined || vault.verdict === verdict) uuids.push(vault.uuid);
-    seen += 1;
-    if (uuids.length === most || seen === 1000) break;
-  }
-  return uuids;
-}
+/** Lists the UUIDs of the first of so many vaults. */
+const first = (most: number, count: number, vaults: IteratorObject<VaultReport>): string =>
+  [...vaults.take(most).map(({ uuid }) => uuid), ...(count > most ? ["…"] : [])].join(", ");
 
 /** Whether standard output is a report whose first line is the warning. */
 const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
@@ -138,13 +126,16 @@ const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions)
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {
     limits: settings.policy,
-    tokenLifetimeMs: options.tokenLifetimeMs ?? defaults.tokenLifetimeMs,
+    tokenLifetimeMs: options.tokenLifetime ?? defaults.tokenLifetimeMs,
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,
     failure: options.failure ?? null,
-    ...defined({ actions: options.actions, outcomes: options.outcomes }),
+    ...defined({ actions: merged(options.action), outcomes: merged(options.outcome) }),
   };
 }
+
+const merged = <T>(all: readonly T[] | undefined): T | undefined =>
+  all && (Object.assign({}, ...all) as T);
 
 /** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
 function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
@@ -153,9 +144,13 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
   const found = conditions.flatMap((verdict) => {
     const count = verdicts[verdict];
     if (count === 0) return [];
-    const uuids = take(replayed.vaults({ problems: true }), 3, verdict);
-    const named = count > uuids.length ? [...uuids, "…"] : uuids;
-    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named.join(", ")})`];
+    const all = replayed.vaults({ problems: true }).take(1000);
+    const named = first(
+      3,
+      count,
+      all.filter((one) => one.verdict === verdict),
+    );
+    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named})`];
   });
   const hint =
     found.length > 0

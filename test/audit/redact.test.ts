@@ -70,7 +70,7 @@ test.each(["", "ref=nightly-cron", "ip=203.0.113.* app=tenant-a", "ref=nobody"])
   "with --redact no original value is in any output, selected by %j",
   async (words) => {
     const whatIf = { text: "lock-after-failed=9", limits: { failedAttempts: 9 } };
-    const where = words === "" ? undefined : parseWhere(words.split(" "));
+    const where = words === "" ? undefined : words.split(" ").map(parseWhere);
     for (const [name, text] of Object.entries((await replayed({ whatIf, where })).outputs))
       for (const original of [...Object.keys(originals), "nobody", "203.0.113"])
         expect(text.includes(original), `${original} in the ${name}`).toBe(false);

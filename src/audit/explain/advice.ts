@@ -1,14 +1,12 @@
 import { defined } from "../../defined.ts";
 import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
-import { command, type Way } from "../../way.ts";
+import { command, noted, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "../read/item.ts";
 import type { Evidence } from "./verdict.ts";
 import { inBrackets, type Log } from "./log.ts";
 import type { Explanation } from "./explanation.ts";
-
-const noted = (way: Way, note: string): Way => ({ ...way, note });
 
 /** Describes the cause of a lock, with the items that led to it. */
 export function causeOf(

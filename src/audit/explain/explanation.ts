@@ -1,6 +1,6 @@
 import type { ItemReference } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
-import { count } from "../../terminal/count.ts";
+import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../read/item.ts";
 import type { Vault } from "../fold/vault.ts";
@@ -38,8 +38,6 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
   const run = before.slice(at);
   const hasStarts = chain.some(({ event }) => isStart(event));
   const ends = endsOf(hasStarts ? [...run, ...since] : [], tokenLifetimeMs);
-  const failed =
-    rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const isRefused = rule === "failed-attempts" || rule === "expired-invalid-start";
   const { fault, replacedBy }: Trace = isRefused
@@ -59,9 +57,7 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
     sentences: [
       ...sharedBy(before, client),
       ...ends,
-      ...between(failed, client),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
-      ...(isLocked || verdict === "deleted" ? [] : atLeast(log, vault)),
       ...callsSince(vault, since),
     ],
   };
@@ -94,16 +90,16 @@ function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] 
 /** What failed attempts were refused for, if not for their credentials. */
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
-  const [kind, ...others] = new Set(failures.map(({ event }) => event));
-  const fault =
-    others.length === 0 && kind === "failed-device"
-      ? "was refused for its device, not for its credentials: send the device (browser and operating system) with which the vault was created."
-      : others.length === 0 && kind === "failed-pin"
-        ? "was refused for its PIN, not for its credentials: send the hashedPin with which the vault was created."
-        : failures.some((one) => hasUnknownReason(log, one))
-          ? "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again."
-          : undefined;
-  return fault === undefined ? undefined : { fault };
+  const has = (kind: EventKind): boolean =>
+    failures.length > 0 && failures.every(({ event }) => event === kind);
+  const about = (what: string, thing: string): Trace => ({
+    fault: `was refused for its ${what}, not for its credentials: send the ${thing} with which the vault was created.`,
+  });
+  if (has("failed-device")) return about("device", "device (browser and operating system)");
+  if (has("failed-pin")) return about("PIN", "hashedPin");
+  const unknown =
+    "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again.";
+  return failures.some((one) => hasUnknownReason(log, one)) ? { fault: unknown } : undefined;
 }
 
 interface Exchange {
@@ -165,26 +161,23 @@ function traceOf(
   return { fault: `${probably}sent credentials that ${which} ${newest}` };
 }
 
-/** Tells how the unacknowledged starts among these events ended. */
+/** Tells of acknowledgements among these events that were refused, and which came too late. */
 function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[] {
   const ends = events.filter(({ event }) => event === "failed-ack");
   if (ends.length === 0) return [];
-  const late = ends.flatMap((end) => {
+  const delays = ends.map((end) => {
     const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
     const isOfEnd = ({ item }: VaultEvent): boolean => item.externalRef === end.item.externalRef;
-    const delay = end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
-    return delay > tokenLifetimeMs ? [delay] : [];
+    return end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
   });
-  const all = count(ends.length, "acknowledgement was", "acknowledgements were");
-  const were = late.length < ends.length ? all : ends.length === 1 ? "It was" : "They were";
-  const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
-  if (late.length === 0) return [refused];
-  const delays = [...new Set([Math.min(...late), Math.max(...late)].map(durationInWords))].join(
-    " to ",
-  );
-  const came = `${count(late.length, "acknowledgement")} came too late, ${delays} after the start`;
+  const late = delays.filter((delay) => delay > tokenLifetimeMs).sort((a, b) => a - b);
+  const [least = 0, most = least] = [late[0], late.at(-1)];
+  const range = [...new Set([least, most].map(durationInWords))].join(" to ");
   const assumed = `a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
-  return [`${came}: ${assumed}. ${refused}`];
+  const came = `, ${grouped(late.length)} of them too late, ${range} after the start: ${assumed}`;
+  const were = count(ends.length, "acknowledgement was", "acknowledgements were");
+  const texts = quoted(ends.map(({ item }) => item.description));
+  return [`${were} refused${texts}${late.length === 0 ? "" : came}.`];
 }
 
 /** Quotes texts, each once: ` with “…”, “…”`. */
@@ -215,24 +208,6 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     const were = count(some.length, "call was", "calls were");
     return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
   });
-
-/** Tells of failed attempts between the starts that locked a vault. */
-function between(failed: readonly VaultEvent[], client: Client): string[] {
-  if (failed.length === 0) return [];
-  const words = clientWords(clientOf(failed));
-  const by = words && ` by ${words}`;
-  const also = by === "" || words === clientWords(client) ? "" : ": two clients take turns";
-  return [`Between these starts ${count(failed.length, "failed attempt")}${by} came${also}.`];
-}
-
-/** Says what a log that begins late leaves open. */
-function atLeast({ fold }: Log, vault: Vault): string[] {
-  const { hasKnownCounters, surelyUnacked: starts, surelyFailed: failed } = vault;
-  const { unackedStarts, failedAttempts } = fold.rules.limits;
-  if (hasKnownCounters || (starts < 2 && failed === 0)) return [];
-  const all = `${starts} of ${unackedStarts} starts and ${failed} of ${failedAttempts} failed attempts`;
-  return [`The log begins late: at least ${all} count, and the next may lock the vault.`];
-}
 
 /** Tells who has called since the lock. */
 function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {

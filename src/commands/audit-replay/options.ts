@@ -1,14 +1,14 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { anyText, listOf, valueOf } from "../../cli/values.ts";
+import { listOf, valueOf } from "../../cli/values.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
 import * as given from "../../audit/flags.ts";
+import { roles } from "../../audit/read/item.ts";
 import { VaultError } from "../../errors.ts";
 import { parseDuration } from "../../duration.ts";
 
 const changes = ["lock-after-failed=", "lock-after-unacked="];
-const roles = "time action vault outcome ip ref endpoint app id reason";
-const columns = roles.split(" ").map((role) => `${role}=`);
-const conditions = ["ref=", "ip=", "endpoint=", "app="];
+const columns = roles.map((role) => `${role}=`);
+const conditions = given.conditionKeys.map((key) => `${key}=`);
 
 /** Verdicts that --fail-on accepts. */
 const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
@@ -21,6 +21,7 @@ const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
 const change = valueOf(
   "must be lock-after-failed=N or lock-after-unacked=N, such as lock-after-failed=5",
   (text) => /^lock-after-(?:failed|unacked)=[1-9]\d{0,8}$/.test(text),
+  given.parseWhatIf,
 );
 
 const pattern = valueOf(
@@ -56,7 +57,7 @@ export const descriptor = {
     "--where <key=value...>": {
       help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
       values: { from: "list", values: conditions },
-      parse: anyText,
+      parse: given.parseWhere,
     },
     "--problems": "only vaults that are locked, at risk or unknown, or have an open exchange",
     "--timeline": { help: "show every event of the vault", requires: ["vault"] },
@@ -64,20 +65,22 @@ export const descriptor = {
       requires: ["files"],
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
       values: { from: "list", values: columns, separated: true },
+      parse: given.parseMap,
     },
     "--zone <zone>": {
       requires: ["files"],
       help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
+      parse: given.parseZone,
     },
     "--action <old=new...>": {
       requires: ["files"],
       help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
-      parse: anyText,
+      parse: given.parseAction,
     },
     "--outcome <value=word...>": {
       requires: ["files"],
       help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
-      parse: anyText,
+      parse: given.parseOutcome,
     },
     "--html <file>": "write a self-contained page; - for standard output",
     "--markdown <file>": "write a text for a ticket; - for standard output",
@@ -92,7 +95,10 @@ export const descriptor = {
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
       parse: release,
     },
-    "--token-lifetime <duration>": "token lifetime to assume (default: 5m)",
+    "--token-lifetime <duration>": {
+      help: "token lifetime to assume (default: 5m)",
+      parse: (text) => parseDuration(text, "--token-lifetime", 1),
+    },
     "--what-if <change>": {
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
       values: { from: "list", values: changes },
@@ -121,26 +127,12 @@ export type AuditReplayFlags = OptionsOf<typeof descriptor>;
 /** The flags, with values that were read. */
 export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;
 
-/** @throws `invalid-input` for a value, and `usage` for flags that do not go together */
-export function parseAuditReplay(
-  { action, outcome, tokenLifetime, ...flags }: AuditReplayFlags,
-  now: number,
-) {
-  const { zone } = flags;
-  const options = {
-    ...flags,
-    zone: read(zone, given.parseZone),
-    since: read(flags.since, (value) => timeOf(value, "--since", now, zone)),
-    until: read(flags.until, (value) => timeOf(value, "--until", now, zone)),
-    where: read(flags.where, given.parseWhere),
-    map: read(flags.map, given.parseMap),
-    actions: read(action, given.parseActions),
-    outcomes: read(outcome, given.parseOutcomes),
-    tokenLifetimeMs: read(tokenLifetime, (value) => parseDuration(value, "--token-lifetime", 1)),
-    whatIf: read(flags.whatIf, given.parseWhatIf),
-  };
-  const { since = -Infinity, until = Infinity, files } = options;
-  if (since >= until)
+/** @throws `invalid-input` for a time, and `usage` for flags that do not go together */
+export function parseAuditReplay(flags: AuditReplayFlags, now: number) {
+  const { files, zone } = flags;
+  const since = timeOf(flags.since, "--since", now, zone);
+  const until = timeOf(flags.until, "--until", now, zone);
+  if (since !== undefined && until !== undefined && since >= until)
     throw new VaultError("usage", "--since is not before --until", {
       hint: "--since 2h --until 1h",
     });
@@ -148,14 +140,17 @@ export function parseAuditReplay(
     throw new VaultError("usage", "- is given twice, but there is only one standard input", {
       hint: "leave one of them out",
     });
-  return options;
+  return { ...flags, since, until };
 }
 
-const read = <T, U>(value: T | undefined, parse: (value: T) => U): U | undefined =>
-  value === undefined ? undefined : parse(value);
-
 /** Returns a time, or a duration back from now, in milliseconds since the epoch. */
-function timeOf(value: string, source: string, now: number, zone: string | undefined): number {
+function timeOf(
+  value: string | undefined,
+  source: string,
+  now: number,
+  zone: string | undefined,
+): number | undefined {
+  if (value === undefined) return undefined;
   const at = parseMoment(value, zone);
   if (at !== null) return at;
   if (/^\d+d$/.test(value)) return now - Number.parseInt(value, 10) * 86_400_000;

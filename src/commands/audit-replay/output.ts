@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Replay } from "../../audit/replay.ts";
-import { fieldOf } from "../../cli/output.ts";
+import { fieldText } from "../../cli/output.ts";
 import { checkNotOurs, realPath } from "../../cli/own-files.ts";
 import type { ReplaySummary, VaultReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
@@ -66,7 +66,8 @@ export async function printReplay(
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
   if (field !== undefined) {
-    const text = fieldText(summary, vaults(), field);
+    const isOfVault = field.split(".", 1)[0] === "vaults";
+    const text = fieldText(isOfVault ? { vaults: [...vaults()] } : summary, field);
     return await print(io.host, [io.host.stdout.isTTY ? `${printable(text)}\n` : text]);
   }
   if (format === "json") return await print(io.host, jsonDocument(summary, vaults()));
@@ -117,16 +118,6 @@ export function* jsonDocument(summary: ReplaySummary, vaults: Vaults): Generator
 export function* ndjsonDocument(summary: ReplaySummary, vaults: Vaults): Generator<string> {
   for (const vault of vaults) yield `${jsonText(vault)}\n`;
   yield `${jsonText({ event: "summary", ...summary })}\n`;
-}
-
-/**
- * Returns the value at a path of the document.
- * @throws `usage` if there is none
- */
-function fieldText(summary: ReplaySummary, vaults: Vaults, path: string): string {
-  const isOfVault = path.split(".", 1)[0] === "vaults";
-  const value = fieldOf(isOfVault ? { vaults: [...vaults] } : summary, path);
-  return typeof value === "string" ? value : jsonText(value);
 }
 
 /** Prints pieces as fast as they are read, and handles signals between them. */
