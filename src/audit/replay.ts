@@ -163,9 +163,7 @@ function noItems({ sources, skips }: Inputs): VaultError {
   const problem = `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`;
   const hint = line.reason.startsWith("invalid time")
     ? timesHint
-    : line.reason.startsWith("no vault's")
-      ? "have the vaults exported by their UUIDs, or name the column that has them (--map vault=COLUMN)"
-      : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV";
+    : "have the items exported as NDJSON, JSON or CSV with a header line, with the UUIDs of vaults; save a spreadsheet as CSV";
   return new VaultError("invalid-input", `${names}: ${problem}`, { hint });
 }
 

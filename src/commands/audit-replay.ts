@@ -32,8 +32,9 @@ const auditReplay = command(descriptor, async ({ io, settings, state }, flags) =
     const given = { ...sources, ...options, rules, map, vault, timeline };
     opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
     if (vault !== undefined) checkVault(io.narrator, vault, opened);
-    if (!isRead(io, options))
-      for (const warning of opened.summary.warnings) io.narrator.warn(warning);
+    const isDocument = io.output.format !== "table" || io.output.field !== undefined;
+    // A report has them in its first lines.
+    if (isDocument) for (const warning of opened.summary.warnings) io.narrator.warn(warning);
     const finding = findingOf(opened, options.failOn ?? []);
     await printReplay(io, options, opened).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
@@ -75,22 +76,20 @@ async function openSources(
   const isJournal = files.length === 0;
   try {
     const history = await state.history();
-    if (history !== null)
-      return {
-        inputs,
-        journal: isJournal
-          ? { [Symbol.iterator]: () => journalItems(history.journal()) }
-          : undefined,
-        labels: history.labels(),
-        close: () => history.close(),
-      };
-    if (isJournal)
+    if (history === null && isJournal)
       narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
+    const lines = { [Symbol.iterator]: () => journalItems(history?.journal() ?? []) };
+    return {
+      inputs,
+      journal: isJournal ? lines : undefined,
+      labels: history?.labels(),
+      close: () => history?.close(),
+    };
   } catch (error) {
     if (isJournal) throw error;
     narrator.warn(`no labels of this machine are shown: ${asVaultError(error).message}`);
+    return { inputs, close: () => undefined };
   }
-  return { inputs, journal: isJournal ? [] : undefined, close: () => undefined };
 }
 
 /**
@@ -118,10 +117,6 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
 /** Lists the UUIDs of the first of so many vaults. */
 const first = (most: number, count: number, vaults: IteratorObject<VaultReport>): string =>
   [...vaults.take(most).map(({ uuid }) => uuid), ...(count > most ? ["…"] : [])].join(", ");
-
-/** Whether standard output is a report whose first line is the warning. */
-const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
-  html === "-" || markdown === "-" || (output.format === "table" && output.field === undefined);
 
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {
@@ -152,15 +147,11 @@ function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultErro
     );
     return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named})`];
   });
-  const hint =
-    found.length > 0
-      ? "--problems lists them; --vault VAULT --timeline shows one in detail"
-      : "export or copy it again";
   const unread =
     cutWords(inputs) ??
     (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
   const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
   if (unread !== undefined && unmet.length > 0)
     found.push(`${unread}: ${unmet.join(", ")} cannot be ruled out`);
-  return found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint });
+  return found.length === 0 ? undefined : new VaultError("finding", found.join("; "));
 }

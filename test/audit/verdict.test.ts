@@ -308,7 +308,11 @@ test.each([
     /^Have the client acknowledge it before /,
     /locks the vault\.\nFind .* can still be acknowledged/,
   ],
-  [600, /^Not locked, and not urgent/, /locks the vault\.\nFind .* acknowledged exchange resets/],
+  [
+    600,
+    /^Not locked: the token has expired/,
+    /locks the vault\.\nFind .* acknowledged exchange resets/,
+  ],
 ])("advice on an open exchange, %i s after noon", async (seconds, open, risk) => {
   const adviceOn = async (letters: string) =>
     (await reportOfOne(log(letters), { now: Date.parse(moment(seconds)) })).advice.steps.join("\n");

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { buildProgram, type CliCommand } from "../../src/cli/commander.ts";
-import type { AuditReplayFlags } from "../../src/commands/audit-replay/options.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { vault } from "../../src/commands/program.ts";
 import { asVaultError } from "../../src/errors.ts";
@@ -11,7 +10,8 @@ const uuid = "123e4567-e89b-42d3-a456-426614174000";
 
 /** What commands make of their options before they do anything. */
 const further: Record<string, (options: unknown) => unknown> = {
-  "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags, now),
+  "audit-replay": (options) =>
+    parseAuditReplay(options as Parameters<typeof parseAuditReplay>[0], now),
 };
 
 /** A command line through the real commands, up to the checked options: nothing is loaded or run. */

@@ -1,7 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { command, noted, type Way } from "../../way.ts";
-import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "../read/item.ts";
 import type { Evidence } from "./verdict.ts";
@@ -54,11 +53,11 @@ export function causeOf(
 
 /** Returns what to do, in words and as commands. */
 export function adviceOf(
-  { fold: { rules }, isWhole, now }: Log,
+  { isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
   { verdict, rule = "unseen", certainty, ofRule }: Evidence,
   exchange: VaultReport["exchange"],
-  { client, others, fault, isTooLate }: Explanation,
+  { client, others, fault }: Explanation,
 ): VaultReport["advice"] {
   const isSure = certainty === "certain";
   const { tokenExpiry = "" } = exchange ?? {};
@@ -76,25 +75,18 @@ export function adviceOf(
     unseen:
       "Find out what locked it: a client that did will lock it again. An export from the console, or one that begins earlier, may show it.",
   };
-  const unlock =
-    rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17")
-      ? `Release ${rules.release} cannot unlock it: fill a new vault from the source of its contents.`
-      : "Then have an administrator unlock the vault in the console.";
   const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
   const locks = `one more ${isFailed ? "failed attempt" : "start"} ${isSure ? "" : "probably "}locks the vault.`;
   const resets = isOpen
     ? `The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`
     : "An acknowledged exchange resets the counters.";
-  const refused = isTooLate
-    ? " Its acknowledgements were refused: send each before its token expires."
-    : "";
   const history = command`vault status ${uuid} --history`;
   const rows: Record<Verdict, readonly [steps: readonly string[], ...next: Way[]]> = {
     locked: [
       [
         ...(isSure ? [] : ["The vault is probably locked: look it up in the console first."]),
         ...(ofRules[rule] === undefined ? [fault, `${stop}${also}`] : [ofRules[rule]]),
-        unlock,
+        "Then have an administrator unlock the vault in the console.",
       ],
       noted(
         command`vault guard ${uuid} --reset`,
@@ -135,10 +127,8 @@ export function adviceOf(
       : isSure
         ? [
             [
-              isTooLate
-                ? "Not locked yet. The client's acknowledgements are refused, so that its next starts will lock the vault."
-                : "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
-              `Start again with the old credentials and acknowledge.${refused}`,
+              "Not locked: the token has expired, and the old credentials are still valid.",
+              "Start again with the old credentials and acknowledge.",
             ],
             noted(command`vault get ${uuid}`, "does both"),
           ]
@@ -147,7 +137,7 @@ export function adviceOf(
               hasKnownCounters
                 ? "Probably not locked. Its token has expired."
                 : "Not known to be locked, but earlier starts may count: the next one may lock it.",
-              `Before the next start, find out which credentials are current.${refused}`,
+              "Before the next start, find out which credentials are current.",
             ],
             history,
           ],

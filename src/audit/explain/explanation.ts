@@ -18,8 +18,6 @@ export interface Explanation {
   others: string;
   /** What the client did wrong, and what to change. */
   fault: string;
-  /** Its acknowledgements were refused. */
-  isTooLate: boolean;
   /** The acknowledgement that replaced refused credentials. */
   replacedBy?: ItemReference | undefined;
 }
@@ -52,7 +50,6 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
     client,
     others: othersIn(chain, client),
     fault: `The client${inBrackets(client)} ${fault}`,
-    isTooLate: !isRefused && ends.length > 0,
     replacedBy,
     sentences: [
       ...sharedBy(before, client),

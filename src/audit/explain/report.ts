@@ -232,7 +232,7 @@ function blame(verdict: Verdict, count: number, read: number, by: readonly Origi
 }
 
 /** Describes an origin: `reference report-cron from 10.0.0.7`. */
-export function originWords({ rule, ...client }: Origin): string {
+function originWords({ rule, ...client }: Origin): string {
   if (rule === "auto-lock") return "auto-lock";
   if (rule === "unseen") return "a cause not in the log";
   if (rule === "administrator") return `an administrator${inBrackets(client)}`;

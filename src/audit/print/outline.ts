@@ -8,7 +8,6 @@ import type {
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
-import { originWords } from "../explain/report.ts";
 import { eventWords, isProblem, type Verdict, verdicts } from "../read/item.ts";
 
 // The outline of a report: strings in the order in which a person needs them, each thing once. Any
@@ -83,10 +82,8 @@ export function outlineOf(
   const notes = unlistedNote((rows.length > problems ? vaultCount : problems) - rows.length);
   if (described.length < Math.min(rows.length, problems))
     notes.push(`The first ${described.length} are described; --vault VAULT describes another one.`);
-  const origins = found.by.map((each) => `${count(each.vaults, "vault")}: ${originWords(each)}`);
   const all: Section = {
-    // The answer names three of them.
-    facts: factsOf({ "Caused by": origins.length > 3 ? few(origins) : [] }),
+    facts: [],
     tables: [
       ...(whatIf === undefined ? [] : whatIfTable(whatIf, room.problems)),
       ...tableOf(vaultsName(summary), vaultHeads, isSaid ? [] : rows, notes),

@@ -121,14 +121,11 @@ export const descriptor = {
   ],
 } as const satisfies Descriptor;
 
-/** The flags as commander has read them. */
-export type AuditReplayFlags = OptionsOf<typeof descriptor>;
-
 /** The flags, with values that were read. */
 export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;
 
 /** @throws `invalid-input` for a time, and `usage` for flags that do not go together */
-export function parseAuditReplay(flags: AuditReplayFlags, now: number) {
+export function parseAuditReplay(flags: OptionsOf<typeof descriptor>, now: number) {
   const { files, zone } = flags;
   const since = timeOf(flags.since, "--since", now, zone);
   const until = timeOf(flags.until, "--until", now, zone);
