@@ -21,7 +21,7 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
   ["main", ["main"]],
   ["program", ["commands/program", "input/flags", "completion/candidates", "cli/own-files"]],
   ["app", ["app"]],
-  ["database", ["store/sqlite/snapshot"]],
+  ["database", ["store/sqlite/history"]],
   [
     "state",
     [

@@ -51,7 +51,7 @@ export function knownHere(host: Host, given: Readonly<Record<string, unknown>>) 
       const state = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => host.home);
       const location = findSetting("state", defined({ state }), host.env, profile.settings)?.text;
       if (isShared(location)) return [];
-      const { readKnownVaults } = await import("./store/sqlite/snapshot.ts");
+      const { readKnownVaults } = await import("./store/sqlite/database.ts");
       return readKnownVaults(directoryOf(host, location));
     },
   };

@@ -174,7 +174,7 @@ const table: Record<string, Allowance> = {
   },
   audit: {
     parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "way", "attempt", "defined"],
-    types: ["documents/audit", "store/sqlite/snapshot"],
+    types: ["documents/audit", "store/sqlite/history"],
     packages: ["zod", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

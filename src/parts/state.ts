@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { once } from "../at-a-time.ts";
 import { readSecret, type Sourced } from "../settings/given.ts";
-import type { StateHistory } from "../store/sqlite/snapshot.ts";
+import type { StateHistory } from "../store/sqlite/history.ts";
 import type { State, StoredWhole } from "../store/whole/stored-whole.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
@@ -60,7 +60,7 @@ export function createState({ io, settings }: Basics): StatePart {
       await open(resolveSettings({}, {}, other.settings), other, place),
     history: async () => {
       if (isShared(settings.state)) return await (await (await opened()).state.whole()).history();
-      const { openHistory } = await import("../store/sqlite/snapshot.ts");
+      const { openHistory } = await import("../store/sqlite/history.ts");
       return openHistory(checkedDirectory(io.host, settings), io.host);
     },
     secretSetting,

@@ -83,10 +83,6 @@ export const marking = (prefix: string, name: string, value: string): Statement 
 /** A column in SQL: named like the fields of records, whose case PostgreSQL would fold. */
 export const quoted = (column: string): string => `"${column}"`;
 
-/** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
-export const listed = (names: readonly string[]): string =>
-  names.map((name) => `'${name}'`).join(", ");
-
 /**
  * Differences of the engines' tables: types of a vault's number, a fraction and epoch milliseconds;
  * an entry's number; columns of a lease; what follows a table, and one with its rows by key.

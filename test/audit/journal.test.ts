@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/meaning/journal.ts";
-import { openHistory } from "../../src/store/sqlite/snapshot.ts";
+import { openHistory } from "../../src/store/sqlite/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";

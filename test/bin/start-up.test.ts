@@ -211,7 +211,7 @@ test("audit-replay reads a state without what opens it", async () => {
     stateDir: (await machineWithVaults()).stateDir,
   });
   expect(result).toMatchObject({ code: 0 });
-  expect(sources).toContain("store/sqlite/snapshot.ts");
+  expect(sources).toContain("store/sqlite/history.ts");
   expect(sources).not.toContain("store/sqlite/store.ts");
 });
 

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { openHistory } from "../../src/store/sqlite/snapshot.ts";
+import { openHistory } from "../../src/store/sqlite/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { openLab } from "../support/lab.ts";
 import { keyFileOf } from "../support/machine.ts";

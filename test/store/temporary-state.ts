@@ -164,9 +164,10 @@ async function act([
   const actions: Record<string, () => Promise<void>> = {
     /** Locks the vault until it is killed. */
     hold: async () => {
-      await store.lock(service, uuid, patient(clock));
+      const session = await store.lock(service, uuid, patient(clock));
       print("held");
       await setTimeout(60_000);
+      await session.release();
     },
     /** Takes vaults of its own for a moment each, again and again, until it is killed: it has one at any time that it is let. */
     loop: async () => {

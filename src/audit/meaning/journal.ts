@@ -1,4 +1,4 @@
-import type { JournalLine } from "../../store/sqlite/snapshot.ts";
+import type { JournalLine } from "../../store/sqlite/history.ts";
 import { defined } from "../../defined.ts";
 import type { Item } from "../read/item.ts";
 

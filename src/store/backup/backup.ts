@@ -9,9 +9,7 @@ import { asStateError, onState, unusable } from "../../files/state-error.ts";
 import { isKnown, parseStored, type VaultColumns } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import * as sqlite from "../sqlite/database.ts";
-import { openSnapshot } from "../sqlite/snapshot.ts";
 import { quoted, type Row, type Table } from "../tables.ts";
-import * as version1 from "../version-1.ts";
 import { WholeReader, type Engine } from "../whole/whole.ts";
 
 const isUnusable = "the backup cannot be used";
@@ -26,7 +24,7 @@ export async function copyInto(
   of: readonly Table[],
   signal?: AbortSignal,
 ): Promise<void> {
-  sqlite.migrate(db, version1);
+  sqlite.migrate(db);
   const { state, key, predecessors, copies, doubts } = source.marks;
   sqlite.noteMeta(db, "state", state);
   if (key !== null) sqlite.noteMeta(db, "key", key);
@@ -60,7 +58,7 @@ export async function contentsOf(
   keyring: Keyring,
   warn: (message: string) => void,
 ): Promise<Holdings> {
-  const db = openSnapshot(file, "the backup");
+  const db = sqlite.openSnapshot(file, "the backup");
   try {
     const problem = problemOf(db);
     if (problem !== null) throw damaged(file, problem);

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
-import { StateHistory } from "../sqlite/snapshot.ts";
+import { StateHistory } from "../sqlite/history.ts";
 import { copyInto } from "../backup/backup.ts";
 import { StoredWhole, type StateFacts } from "../whole/stored-whole.ts";
 import { marksIn } from "../whole/marks.ts";
@@ -27,15 +27,7 @@ import {
   schemaVersion,
   tables,
 } from "./schema.ts";
-import type { Former } from "../version-1.ts";
-import {
-  documentsOf,
-  droppingFormer,
-  formerLease,
-  formerTable,
-  formerTables,
-  makingWay,
-} from "../version-1.ts";
+import * as version1 from "../version-1.ts";
 import type { Created, StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../vault-session.ts";
 
@@ -103,21 +95,21 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       if (version?.["value"] !== "1") return;
       // Each step of that version begins with one of these: none runs between reading and dropping.
       await query({ sql: `LOCK TABLE ${prefix}state, ${prefix}leases IN ACCESS EXCLUSIVE MODE` });
-      const [lease] = await query({ sql: formerLease(prefix) });
+      const [lease] = await query({ sql: version1.formerLease(prefix) });
       if (lease !== undefined) throw busy(lease["uuid"] as string, holderIn(lease));
       const { state = "", key: keyId = "" } = await readMeta({ address: database.address, query });
       const key = await keyring.key(keyId);
       await query({
-        sql: `${makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
+        sql: `${version1.makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
       });
       await query({ sql: tables(schema).join(";\n") });
-      const former: Partial<Record<keyof Former, WholeRow[]>> = {};
-      for (const table of formerTables)
-        former[table] = (await query({ sql: formerTable(prefix, table) })) as WholeRow[];
+      const former: Partial<Record<keyof version1.Former, WholeRow[]>> = {};
+      for (const table of version1.formerTables)
+        former[table] = (await query({ sql: version1.formerTable(prefix, table) })) as WholeRow[];
       const open = (place: VaultPlace, value: string): string =>
         unseal(key, { ...place, state }, value);
-      const documents = documentsOf(
-        former as Former,
+      const documents = version1.documentsOf(
+        former as version1.Former,
         (place, value) => seal(key, place, open(place, value)),
         open,
       );
@@ -125,7 +117,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       for (const table of ["vaults", "spent", "runs"] as const)
         await whole.put(table, documents[table]);
       await query({
-        sql: `${droppingFormer(prefix)} DROP TABLE ${prefix}leases, ${prefix}state`,
+        sql: `${version1.droppingFormer(prefix)} DROP TABLE ${prefix}leases, ${prefix}state`,
       });
     });
   }
@@ -145,8 +137,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   ): Promise<T> {
     const { database, keyring, schema, warn } = this.store.parts;
     const { address } = database;
-    // Closing the gate must not make a state where there is none.
-    await readMeta(database);
     return await transactWhole(this.store.parts, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
       const meta = metaIn(row, address);

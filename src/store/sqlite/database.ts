@@ -1,22 +1,29 @@
-import { rmSync } from "node:fs";
-import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { randomUUID } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { isListed, type VaultColumns } from "../document.ts";
 import { inserting, marking, sharedTables } from "../tables.ts";
 import type { Dialect, Row, Statement, Table } from "../tables.ts";
-import type * as version1 from "../version-1.ts";
+import * as version1 from "../version-1.ts";
 import { marksIn, notHere, type Marks } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { retryWhileBusy } from "../../files/lock-file.ts";
-import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
+import {
+  fileIfThere,
+  findPrivateDirectory,
+  statIfThere,
+  tighten,
+} from "../../files/private-directory.ts";
 import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
-export const applicationId = 0x76737374;
+const applicationId = 0x76737374;
 
 const tables = `
   -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
@@ -40,22 +47,16 @@ const tables = `
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
 `;
 
-/** What makes documents of the tables of version 1. */
-type Version1 = typeof version1;
-
 /** Makes the tables, or makes those of version 1 anew. */
-function second(
-  db: DatabaseSync,
-  { documentsOf, droppingFormer, formerTable, formerTables, makingWay }: Version1,
-): void {
+function second(db: DatabaseSync): void {
   const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
-  if (isFormer) db.exec(makingWay(""));
+  if (isFormer) db.exec(version1.makingWay(""));
   db.exec(tables);
   if (!isFormer) return;
   const former: Partial<version1.Former> = Object.fromEntries(
-    formerTables.map((table) => [table, all<Row>(db, formerTable("", table))]),
+    version1.formerTables.map((table) => [table, all<Row>(db, version1.formerTable("", table))]),
   );
-  const documents = documentsOf(former as version1.Former, (_, value) => {
+  const documents = version1.documentsOf(former as version1.Former, (_, value) => {
     noteMeta(db, "key", keyIdOf(value));
     return value;
   });
@@ -64,7 +65,7 @@ function second(
       const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
       rowsIn(db, { sql, values: [JSON.stringify([row])] });
     }
-  db.exec(`${droppingFormer("")} DROP TABLE locks`);
+  db.exec(`${version1.droppingFormer("")} DROP TABLE locks`);
 }
 
 /**
@@ -74,7 +75,7 @@ function second(
 export const migrations: (string | typeof second)[] = ["", second];
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
-export function createDatabase(path: string, version1: Version1): void {
+export function createDatabase(path: string): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createFile(path, (temporary) => {
@@ -82,20 +83,15 @@ export function createDatabase(path: string, version1: Version1): void {
       try {
         configure(connection);
         connection.exec("BEGIN EXCLUSIVE");
-        migrate(connection, version1);
+        migrate(connection);
         connection.exec("COMMIT");
-        const mode = one<{ journal_mode: string }>(
-          connection,
-          "PRAGMA journal_mode = WAL",
-        )?.journal_mode;
-        if (mode !== "wal")
+        const wal = one<{ journal_mode: string }>(connection, "PRAGMA journal_mode = WAL");
+        if (wal?.journal_mode !== "wal")
           throw unusable(path, "this file system lacks what SQLite's WAL needs", {
             hint: "use a directory on a local disk with --state",
           });
       } finally {
         connection.close();
-        for (const suffix of ["-journal", "-wal", "-shm"])
-          rmSync(temporary + suffix, { force: true });
       }
     }),
   );
@@ -126,10 +122,10 @@ export function openDatabase(path: string): DatabaseSync | null {
  * Runs the migrations that the database lacks, in the caller's transaction, with every vault
  * locked: no process may be between ① and ④ while the tables change.
  */
-export function migrate(connection: DatabaseSync, version1: Version1): void {
+export function migrate(connection: DatabaseSync): void {
   for (const script of migrations.slice(schemaVersion(connection))) {
     if (typeof script === "string") connection.exec(script);
-    else script(connection, version1);
+    else script(connection);
   }
   connection.exec(
     `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,
@@ -140,7 +136,7 @@ export function migrate(connection: DatabaseSync, version1: Version1): void {
 export const isOlder = (connection: DatabaseSync): boolean =>
   schemaVersion(connection) < migrations.length;
 
-export const schemaVersion = (connection: DatabaseSync): number =>
+const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
 /** @throws `state` for a state that was moved, or was changed by a newer version of this program */
@@ -150,21 +146,16 @@ export function checkUsable(connection: DatabaseSync, path: string): void {
     throw notHere(dirname(path), marksOf(connection));
 }
 
-/** What version 0.2.0 has written in place of the version of a state that it was to move. */
-const givenUp = 1_000_000;
-
 function checkNotNewer(connection: DatabaseSync, path: string): void {
   const version = schemaVersion(connection);
   if (version <= migrations.length) return;
-  if (version === givenUp)
-    throw unusable(path, "version 0.2.0 of this program has given it up for a move", {
-      hint: "finish or cancel the move with that version; nothing was changed",
-    });
   throw new VaultError(
     "state",
     `the state ${path} was written by a newer version of this program (format ${version}, known: ${migrations.length})`,
     {
-      hint: "it was not changed; update this program, or use another directory with --state",
+      hint:
+        "it was not changed; update this program, or use another directory with --state; " +
+        "if 0.2.0 was moving it, finish or cancel the move with that version",
     },
   );
 }
@@ -181,21 +172,18 @@ function configure(connection: DatabaseSync): void {
     PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1`);
 }
 
-export const isOurs = (connection: DatabaseSync): boolean =>
-  one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id ===
-  applicationId;
-
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
 export function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
   const why = "it is damaged, or was not created by this program";
   const hint = "nothing was changed; use another directory with --state";
-  if (!isOurs(connection))
+  const id = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
+  if (id !== applicationId)
     throw unusable(path, why, { hint, next: [command`vault state restore FILE`] }, what);
   checkNotNewer(connection, path);
 }
 
 /** The path as a URL with its mode, so that SQLite does not create a file that just disappeared. */
-export function withMode(path: string, mode = "rw"): URL {
+function withMode(path: string, mode = "rw"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;
@@ -213,21 +201,17 @@ export async function retryBusyDatabase<T>(
   path: string,
   attempt: () => T,
 ): Promise<T> {
+  const deadline = clock.elapsed() + busyTimeoutMs;
   let cause: unknown;
-  const done = await retryWhileBusy(
-    clock,
-    { deadline: clock.elapsed() + busyTimeoutMs },
-    25,
-    () => {
-      try {
-        return { result: attempt() };
-      } catch (error) {
-        if (!isBusy(error)) throw asStateError(path, error);
-        cause = error;
-        return null;
-      }
-    },
-  );
+  const done = await retryWhileBusy(clock, { deadline }, 25, () => {
+    try {
+      return { result: attempt() };
+    } catch (error) {
+      cause = error;
+      if (isBusy(error)) return null;
+      throw asStateError(path, error);
+    }
+  });
   if (done !== null) return done.result;
   throw unusable(path, `other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
     hint: "find out what is using it (a backup, a database browser), then run it again",
@@ -235,16 +219,75 @@ export async function retryBusyDatabase<T>(
   });
 }
 
-/** Compiled statements of each connection: an exchange repeats the same few queries. */
-const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+/**
+ * Opens a database read-only; where the WAL is missing or empty as immutable, because SQLite would
+ * create one beside it.
+ * @throws what SQLite throws
+ */
+function openReadOnly(path: string): DatabaseSync {
+  const isAtRest = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  return new DatabaseSync(withMode(path, isAtRest ? "ro&immutable=1" : "ro"), { readOnly: true });
+}
 
-/** A compiled statement of the connection. Each use runs it to its end, so that one is enough. */
-function statement(db: DatabaseSync, sql: string): StatementSync {
-  let known = compiled.get(db);
-  if (known === undefined) compiled.set(db, (known = new Map<string, StatementSync>()));
-  let found = known.get(sql);
-  if (found === undefined) known.set(sql, (found = db.prepare(sql)));
-  return found;
+/**
+ * The vaults that `status` lists, for completion; none if there is no state. Reads no key.
+ * @throws as `openSnapshot`
+ */
+export function readKnownVaults(
+  directory: string,
+): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
+  const path = join(directory, "vault.db");
+  if (!existsSync(path) || databaseIn(directory) === null) return [];
+  // SQLite would create the index that a WAL lacks.
+  if (existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)) return [];
+  const sql = `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`;
+  return all(openSnapshot(path), sql);
+}
+
+/** Path of the database in the directory of a state; null if there is none. @throws `state` */
+function databaseIn(directory: string): string | null {
+  const path = join(directory, "vault.db");
+  const isThere = findPrivateDirectory(directory) !== null && fileIfThere(path) !== null;
+  return isThere ? path : null;
+}
+
+/** A copy in memory, brought up to date for this process alone. */
+function migratedInMemory(file: string): DatabaseSync {
+  const memory = `file:/${randomUUID()}?vfs=memdb`;
+  const copy = new DatabaseSync(memory);
+  const from = openReadOnly(file);
+  try {
+    from.prepare("VACUUM INTO ?").run(memory);
+  } finally {
+    from.close();
+  }
+  migrate(copy);
+  return copy;
+}
+
+/**
+ * Opens a snapshot of a state (or of `what`) read-only; of an older one, a copy.
+ * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
+ */
+export function openSnapshot(path: string, what?: string): DatabaseSync {
+  const db = openReadOnly(path);
+  try {
+    db.exec("BEGIN");
+    checkOurs(db, path, what);
+    checkUsable(db, path);
+    if (!isOlder(db)) return db;
+    db.close();
+    return migratedInMemory(path);
+  } catch (error) {
+    if (db.isOpen) db.close();
+    throw error;
+  }
+}
+
+/** As `openSnapshot`, while it is busy again, of the state in a directory; null if there is none. */
+export async function snapshotIn(directory: string, clock: Clock): Promise<DatabaseSync | null> {
+  const path = databaseIn(directory);
+  return path === null ? null : await retryBusyDatabase(clock, path, () => openSnapshot(path));
 }
 
 export const dialect: Dialect = {
@@ -259,13 +302,19 @@ export const dialect: Dialect = {
 };
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
-export function one<Row>(
-  db: DatabaseSync,
-  sql: string,
-  ...values: SQLInputValue[]
-): Row | undefined {
-  return statement(db, sql).get(...values) as Row | undefined;
-}
+export const one = <Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]) =>
+  db.prepare(sql).get(...values) as Row | undefined;
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
+export const all = <Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]) =>
+  db.prepare(sql).all(...values) as Row[];
+
+/** All rows of a statement that both engines know. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
+export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement) =>
+  db
+    .prepare(sql)
+    .all(Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]))) as Row[];
 
 export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
@@ -276,15 +325,3 @@ export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ??
 export function noteMeta(db: DatabaseSync, name: string, value: string): void {
   rowsIn(db, marking("", name, value));
 }
-
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
-export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {
-  return statement(db, sql).all(...values) as Row[];
-}
-
-/** All rows of a statement that both engines know. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
-export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): Row[] =>
-  statement(db, sql).all(
-    Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),
-  ) as Row[];

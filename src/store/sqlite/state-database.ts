@@ -7,7 +7,7 @@ import {
   ensurePrivateDirectory,
   statIfThere,
 } from "../../files/private-directory.ts";
-import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
+import { onState, unusable } from "../../files/state-error.ts";
 import type { StateParts } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import {
@@ -48,7 +48,7 @@ export class StateDatabase {
   isNew = false;
   readonly #options: StoreOptions;
   #connection: Promise<DatabaseSync | null> | null = null;
-  #pending: Pending[] = [];
+  readonly #pending: Pending[] = [];
   #isWriting = false;
 
   constructor(options: StoreOptions) {
@@ -63,14 +63,12 @@ export class StateDatabase {
     const connection = await this.open();
     if (connection !== null) return connection;
     ensurePrivateDirectory(this.#options.directory);
-    createDatabase(this.path, await import("../version-1.ts"));
+    createDatabase(this.path);
     this.isNew = true;
     // Somebody else in this process may have begun to look before it was there.
     const made = (await this.open()) ?? (await this.open());
-    if (made !== null) return made;
-    throw unusable(this.path, "it is a broken link, or was removed immediately", {
-      hint: "if it is a symbolic link, fix or remove it, then run it again",
-    });
+    if (made === null) throw unusable(this.path, "it was removed meanwhile");
+    return made;
   }
 
   /**
@@ -79,15 +77,13 @@ export class StateDatabase {
    */
   async open(): Promise<DatabaseSync | null> {
     const opening = (this.#connection ??= this.#connect());
-    const forget = (): void => {
-      if (this.#connection === opening) this.#connection = null;
-    };
-    const connection = await opening.catch((error: unknown) => {
-      forget();
-      throw error;
-    });
-    if (connection === null) forget();
-    else if (this.#fileNow() !== this.file)
+    let connection: DatabaseSync | null = null;
+    try {
+      connection = await opening;
+    } finally {
+      if (connection === null && this.#connection === opening) this.#connection = null;
+    }
+    if (connection !== null && this.#fileNow() !== this.file)
       throw unusable(this.path, "it was moved aside while it was in use", {
         hint: "nothing more was written; run it again",
       });
@@ -101,12 +97,10 @@ export class StateDatabase {
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
     this.file = file;
-    const upgrade = async (): Promise<void> => {
-      const version1 = await import("../version-1.ts");
-      const work = (db: DatabaseSync): void => migrate(db, version1);
-      await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", work));
-    };
-    if (isOlder(connection)) await this.locks.withAll(this.migrating(), upgrade);
+    if (isOlder(connection))
+      await this.locks.withAll(this.migrating(), async () => {
+        await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
+      });
     await this.#retryBusy(() => checkUsable(connection, this.path));
     return connection;
   }
@@ -144,48 +138,34 @@ export class StateDatabase {
 
   async #writePending(): Promise<void> {
     while (this.#pending.length > 0) {
-      const batch = this.#pending;
-      this.#pending = [];
+      const batch = this.#pending.splice(0);
+      /** Whose change is being made. */
+      let at: Pending | undefined;
+      const make = (db: DatabaseSync): unknown[] => {
+        const results = batch.map((each) => (at = each).change(db));
+        at = undefined;
+        return results;
+      };
+      const isSynced = batch.some(({ durability }) => durability === "synced");
       try {
-        const connection = await this.ensure();
-        const settled = await this.#retryBusy(() => this.#commit(connection, batch));
-        for (const settle of settled) settle();
+        const db = await this.ensure();
+        const results = await this.#retryBusy(() => this.#commit(db, make, isSynced));
+        batch.forEach(({ settle }, n) => settle.resolve(results[n]));
       } catch (error) {
-        for (const { settle } of batch) settle.reject(error);
+        // One whose change fails leaves the others alone: they are made anew.
+        for (const each of batch) if (at === undefined || at === each) each.settle.reject(error);
+        if (at !== undefined) this.#pending.unshift(...batch.filter((each) => each !== at));
       }
     }
     this.#isWriting = false;
   }
 
-  /**
-   * Makes changes in one transaction, which is synced if one of them is to be. Returns what settles
-   * each once that is committed.
-   */
-  #commit(db: DatabaseSync, batch: readonly Pending[]): (() => void)[] {
-    const isSynced = batch.some(({ durability }) => durability === "synced");
+  #commit<T>(db: DatabaseSync, make: (db: DatabaseSync) => T, isSynced: boolean): T {
     if (!isSynced) db.exec("PRAGMA synchronous = NORMAL");
     try {
-      return this.#transaction(db, "BEGIN IMMEDIATE", () =>
-        batch.map((pending) => this.#alone(db, pending)),
-      );
+      return this.#transaction(db, "BEGIN IMMEDIATE", make);
     } finally {
       if (!isSynced) db.exec("PRAGMA synchronous = FULL");
-    }
-  }
-
-  /** Makes one change: if it throws, others stay. */
-  #alone(db: DatabaseSync, { change, settle }: Pending): () => void {
-    db.exec("SAVEPOINT change");
-    try {
-      const result = change(db);
-      db.exec("RELEASE change");
-      return () => settle.resolve(result);
-    } catch (error) {
-      // Then all of them are to be made again, or SQLite has undone all of them.
-      if (isBusy(error) || !db.isTransaction) throw error;
-      db.exec("ROLLBACK TO change");
-      db.exec("RELEASE change");
-      return () => settle.reject(asStateError(this.path, error));
     }
   }
 

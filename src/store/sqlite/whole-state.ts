@@ -10,15 +10,15 @@ import {
   one,
   openDatabase,
   retryBusyDatabase,
+  snapshotIn,
 } from "./database.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
-import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
+import { openHistory, type StateHistory } from "./history.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import type { DirectoryFacts, Rekeyed, Restore, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
-import * as version1 from "../version-1.ts";
 import { notHere } from "../whole/marks.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
@@ -28,8 +28,6 @@ import {
   checkPrivateDirectory,
   checkWriters,
   ensurePrivateDirectory,
-  findPrivateDirectory,
-  fileIfThere,
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
@@ -63,9 +61,9 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     return await this.store.database.locks.withAll(waiting, async () => {
-      createDatabase(this.store.database.path, version1);
+      createDatabase(this.store.database.path);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
-        migrate(db, version1);
+        migrate(db);
         const marks = marksOf(db);
         const isUnused = marks.fence !== null || marks.moved !== null;
         if (isUnused && operation !== "claim" && operation !== "move")
@@ -101,29 +99,29 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
 
   /** Reads only, but may create a key file of version 0.2.0. */
   async inspect(): Promise<StateFacts> {
-    const { directory, keySource, keyring } = this.store.parts;
-    const { path } = this.store.database;
+    const { directory, keySource, keyring, clock } = this.store.parts;
+    const { given, folder } = keySource;
     let db: DatabaseSync | null = null;
-    let found: ReturnType<typeof read> | null = null;
     let problem: VaultError | null = null;
+    let found: Found = { damage: null, keyId: null, vaults: null, lastBackup: null };
     try {
-      if (findPrivateDirectory(directory) !== null)
-        db = onState(path, () => (fileIfThere(path) === null ? null : openSnapshot(path)));
-      found = onState(path, () => db && read(db));
+      db = await snapshotIn(directory, clock);
+      if (db !== null) found = read(db);
     } catch (error) {
-      problem = asVaultError(error);
+      problem = asVaultError(asStateError(this.store.database.path, error));
     }
-    const { keyId = null, vaults = null, damage = null, lastBackup = null } = found ?? {};
+    const { keyId, vaults, damage, lastBackup } = found;
     const key = { id: keyId, opened: 0, problem: null as VaultError | null };
     try {
-      key.id ??= (await keySource.given?.read())?.id ?? null;
+      key.id ??= (await given?.read())?.id ?? null;
       await keyring.ensure(keyId);
-      if (db !== null && found?.damage === null) key.opened = await readerOf(db, keyring).openAll();
+      if (db !== null && problem === null && damage === null)
+        key.opened = await readerOf(db, keyring).openAll();
       // Whoever can write there can take the key away.
-      if (keySource.given === undefined)
-        for (const folder of [keySource.folder, dirname(keySource.folder)]) {
-          const stats = onState(folder, () => statIfThere(folder));
-          if (stats !== null) checkWriters(folder, stats, "the folder of the key files");
+      if (given === undefined)
+        for (const each of [folder, dirname(folder)]) {
+          const stats = onState(each, () => statIfThere(each));
+          if (stats !== null) checkWriters(each, stats, "the folder of the key files");
         }
     } catch (error) {
       key.problem = asVaultError(error);
@@ -134,7 +132,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       directory,
       damage,
       disk: diskOf(directory),
-      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
+      keyDisk: given === undefined ? diskOf(folder) : null,
       key: { ...key, ...keyPlace(keySource, key.id) },
       lastBackup,
     };
@@ -147,14 +145,12 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
 
   override async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
     const rekeyed = await super.rekey(to, waiting);
-    try {
-      // Unused parts of the file must not keep what the old key opens.
-      await this.store.database.compact();
-    } catch (error) {
-      this.store.parts.warn(
-        `unused parts of ${this.store.database.path} may still hold what the old key opens: ${(error as Error).message}`,
-      );
-    }
+    const { database, parts } = this.store;
+    // Unused parts of the file must not keep what the old key opens.
+    await database.compact().catch((error: unknown) => {
+      const what = `unused parts of ${database.path} may still hold what the old key opens`;
+      parts.warn(`${what}: ${(error as Error).message}`);
+    });
     return rekeyed;
   }
 
@@ -181,16 +177,17 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 }
 
-function read(db: DatabaseSync) {
+type Found = Pick<DirectoryFacts, "damage" | "lastBackup"> &
+  Pick<StateFacts, "vaults"> & { keyId: string | null };
+
+function read(db: DatabaseSync): Found {
   const count = one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${isListed}`);
-  const backup = one<{ at: string; file: string }>(
-    db,
-    "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
-  );
+  const backup = "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup'";
   return {
     damage: problemOf(db),
     keyId: keyIdIn(db),
     vaults: count?.n ?? 0,
-    lastBackup: backup ?? null,
+    lastBackup:
+      one<{ at: string; file: string }>(db, `${backup} ORDER BY seq DESC LIMIT 1`) ?? null,
   };
 }

@@ -14,7 +14,8 @@ import { checkBackup, contentsOf, copyInto, readerOf, type Holdings } from "../b
 import { countedThere, restoreVault } from "../backup/restore-vault.ts";
 import { mapSealed, nameOf, raising, resealing, rowsOf, type VaultColumns } from "../document.ts";
 import { Keyring } from "../keyring.ts";
-import { openSnapshot, type StateHistory } from "../sqlite/snapshot.ts";
+import { openSnapshot } from "../sqlite/database.ts";
+import type { StateHistory } from "../sqlite/history.ts";
 import { keyOf, type Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
