@@ -33,6 +33,8 @@ type ListedName = Pick<VaultColumns, "service" | "uuid" | "label" | "kind">;
 export interface StateParts {
   /** The directory of the state, or this machine's own, for what it keeps of a shared one. */
   directory: string;
+  /** Where this machine keeps what it knows of shared states; by default in `directory`. */
+  machineDirectory?: () => string;
   keySource: KeySource;
   keyring: Keyring;
   /** Cached keys by id, shared by everything in one run. */
@@ -41,7 +43,11 @@ export interface StateParts {
   by: Actor;
   /** Receives problems that do not stop the command, like a key file others can read; once. */
   warn: (message: string) => void;
+  /** Ends what waits for a server, and for the state to be brought up to date. */
+  waiting?: Waiting;
 }
+
+export type StoreOptions = Omit<StateParts, "keyring">;
 
 /** What making a state has come to. */
 export interface Created {

@@ -113,28 +113,28 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   async read(): Promise<VaultRecord | null> {
-    return vaultRecord(await this.#stored());
+    return vaultRecord(await this.stored());
   }
 
   async credentials(generation: number): Promise<Credentials> {
-    const rows = await this.#stored();
+    const rows = await this.stored();
     const row = keptGeneration(rows, generation);
     return openCredentials(await this.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
-    const rows = await this.#stored();
+    const rows = await this.stored();
     const row = exchangeIn(rows, exchangeId);
     return openToken(await this.key(), rows, row);
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
     const print = fingerprint(this.uuid, pair);
-    return isSpent(await this.#stored([print]), print);
+    return isSpent(await this.stored([print]), print);
   }
 
   async refusals(): Promise<string[]> {
-    return [...(await this.#stored()).refusals.keys()];
+    return [...(await this.stored()).refusals.keys()];
   }
 
   /** The method of a step, which learns whether pairs that `pairsOf` finds are superseded. */
@@ -151,7 +151,7 @@ export abstract class StoredVaultSession implements VaultSession {
   /** Runs a step on the last one's result; it learns if pairs with `prints` are superseded. */
   async run<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
-      const stored = await this.#stored(prints);
+      const stored = await this.stored(prints);
       const before = { ...stored, ...this.#place(), key: await this.key() };
       try {
         const made = make(before, step);
@@ -173,19 +173,15 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   /** The vault as of the last step, with which of the pairs with `prints` were superseded. */
-  async #stored(prints: readonly string[] = []): Promise<VaultRows> {
+  async stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
-    const vault = await this.readStored(prints);
+    const { dialect, breakers } = this.#parts;
+    const read = await this.ask(readVault(dialect, this, prints));
+    const vault = storedVault(this.#place(), read, breakers);
     if (known !== null && vault.version !== known.version)
       throw lockLost(this.uuid, "somebody else has written it");
     return (this.#vault = vault);
-  }
-
-  /** Reads it, and of pairs with `prints` whether they are superseded. */
-  async readStored(prints: readonly string[]): Promise<VaultRows> {
-    const { dialect, breakers } = this.#parts;
-    return storedVault(this.#place(), await this.ask(readVault(dialect, this, prints)), breakers);
   }
 
   #place(): Place {

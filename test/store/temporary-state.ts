@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/keys.ts";
-import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
+import type { StoreOptions } from "../../src/store/stored-state.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/whole/stored-whole.ts";
 import { tempDir } from "../support/cleanup.ts";

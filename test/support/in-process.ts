@@ -9,7 +9,7 @@ import type { Start } from "../../src/exchange/start/start.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { HttpRequest, Target } from "../../src/service/http.ts";
 import { openShared, type PostgresStore } from "../../src/store/postgres/store.ts";
-import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
+import type { StoreOptions } from "../../src/store/stored-state.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 
 // Exchanges without a process, a command or a socket: the real engine, against the emulated service as a function.

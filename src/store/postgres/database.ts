@@ -283,26 +283,25 @@ export class Database {
     const { address } = this;
     const { hosts, patienceMs } = address;
     const problems: Reason[] = [];
-    for (const host of hosts) {
-      const password = address.password ?? address.findPassword?.(host) ?? "";
-      const connection = new Connection(address, host, password);
-      const add = ({ why, ...ways }: Reason): unknown =>
-        problems.push({ ...ways, why: `${host.host}:${host.port} ${why}` });
+    for (const at of hosts) {
+      const password = address.password ?? address.findPassword?.(at) ?? "";
+      const connection = new Connection(address, at, password);
       try {
         await connection.connect();
         // Whoever is alone is asked with what the state says of itself.
         const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
         const [result] = hosts.length > 1 ? await connection.send([asking], patienceMs) : [];
         if (result?.rows[0]?.["is"] !== true) return connection;
-        add({ why: "is a read-only standby" });
+        problems.push({ why: "is a read-only standby" });
       } catch (error) {
-        add(connectionReason(error));
+        problems.push(connectionReason(error));
       }
       connection.close();
     }
+    const said = hosts.map(({ host, port }, n) => `${host}:${port} ${problems[n]?.why}`);
     const hint = problems.find((problem) => problem.hint !== undefined)?.hint;
     const retry = problems.find((problem) => problem.retry !== undefined)?.retry;
-    throw cannotBeUsed(address, problems.map(({ why }) => why).join("; "), { hint, retry });
+    throw cannotBeUsed(address, said.join("; "), { hint, retry });
   }
 }
 

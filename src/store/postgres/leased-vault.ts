@@ -9,11 +9,11 @@ import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import { labelTaken, lockLost, unknownVault } from "../steps/rows.ts";
+import { labelTaken, lockLost, openExchangeOf } from "../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 
 import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
-import { twice, type Database, type Row } from "./database.ts";
+import { twice, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
 import {
   ahead,
@@ -25,8 +25,8 @@ import {
   leaseMs,
   takingMs,
 } from "./gate.ts";
-import type { Outbox } from "./outbox.ts";
 import { aboutIn, aboutStatement } from "./schema.ts";
+import type { SharedParts } from "./whole-state.ts";
 
 /** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;
@@ -35,11 +35,7 @@ const neededMs = 5000;
 /** How long a step waits for the tables, in milliseconds. */
 const steppingMs = 5000;
 
-interface Parts extends LockedBy {
-  schema: string;
-  clock: Clock;
-  database: Database;
-  outbox: Outbox;
+interface Parts extends LockedBy, Pick<SharedParts, "clock" | "database" | "outbox" | "schema"> {
   /** The key that seals the state, and the id of that. */
   key: SealingKey;
   state: string;
@@ -71,15 +67,14 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns it with its rows and what `aboutStatement`
-   * reads, in the taking transaction. An unknown vault gets a row that goes with the lease.
+   * Waits while somebody else holds the vault. Returns it with what `aboutStatement` reads, in the
+   * taking transaction. An unknown vault gets a row that goes with the lease.
    * @throws `busy` at the deadline, with the holder; `interrupted`; `state` if not used any more
    */
   static async take(
     parts: Parts,
     waiting: Waiting,
-    prints: readonly string[],
-  ): Promise<{ session: LeasedVault; rows: VaultRows; facts: Row | undefined }> {
+  ): Promise<{ session: LeasedVault; facts: Row | undefined }> {
     const { schema, dialect, clock, by, database, service, uuid } = parts;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
@@ -90,31 +85,19 @@ export class LeasedVault extends StoredVaultSession {
         WHERE NOT ${isAlive("vault.")} OR vault.epoch = excluded.epoch RETURNING 1 AS taken`,
       values: [service, uuid, JSON.stringify(by), epoch],
     };
-    const holding: Statement = {
-      sql: `SELECT * FROM (${holders(schema).sql}) AS held WHERE service = $1 AND uuid = $2`,
-      values: [service, uuid],
-    };
     return await waitForLock(clock, waiting, uuid, async () => {
       const sent = instant(clock);
       try {
-        const asked = [take, holding, aboutStatement(schema), ...readVault(dialect, parts, prints)];
-        const [[taken] = [], [owner] = [], [facts] = [], ...read] = await database.transact(
-          asked,
+        const [[taken] = [], held = [], [facts] = [], ...read] = await database.transact(
+          [take, holders(schema), aboutStatement(schema), ...readVault(dialect, parts)],
           takingMs,
         );
         if (taken !== undefined) {
           const at = new Date(parts.now()).toISOString();
-          const place = { service, uuid, at };
-          const holdingAs = (vault: VaultRows) => new LeasedVault(parts, vault, epoch, sent);
-          try {
-            const vault = storedVault(place, read, parts.breakers);
-            return { session: holdingAs(vault), rows: vault, facts };
-          } catch (error) {
-            // Nobody waits for a vault whose document is damaged.
-            await holdingAs(unknownVault(place)).release();
-            throw error;
-          }
+          const vault = storedVault({ service, uuid, at }, read, parts.breakers);
+          return { session: new LeasedVault(parts, vault, epoch, sent), facts };
         }
+        const owner = held.find((row) => row["service"] === service && row["uuid"] === uuid);
         if (owner !== undefined) return busy(uuid, holderIn(owner));
         aboutIn(facts, database.address);
         return busyAtGate();
@@ -133,7 +116,7 @@ export class LeasedVault extends StoredVaultSession {
   async ensureHeld(): Promise<void> {
     const isEnough = (): boolean => since(this.#parts.clock, this.#renewedAt) < leaseMs - neededMs;
     if (isEnough()) return;
-    if ((await this.#renew()) !== true || !isEnough()) throw lost(this.uuid);
+    if (!(await this.#renew()) || !isEnough()) throw lost(this.uuid);
   }
 
   /** Gives it back (failing that, the lease ends). No step finds its row any more. Idempotent. */
@@ -165,10 +148,9 @@ export class LeasedVault extends StoredVaultSession {
   protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
     const { clock, database } = this.#parts;
     const { before, after } = made;
-    const isEnding = ({ id, state }: ExchangeRow): boolean =>
-      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
-    const ending = after.exchanges.find(isEnding);
-    if (ending !== undefined) this.#keep(after, ending);
+    const [was, open] = [before, after].map(openExchangeOf);
+    if (open?.state === "ending" && was?.id === open.id && was.state !== "ending")
+      this.#keep(after, open);
     let { version } = before;
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
@@ -233,8 +215,8 @@ export class LeasedVault extends StoredVaultSession {
     return Number(row["version"]);
   }
 
-  /** Renews the lease; null if nobody can tell whether it did, as while the database is away. */
-  async #renew(): Promise<boolean | null> {
+  /** Renews the lease; false if it did not, or nobody can tell, as while the database is away. */
+  async #renew(): Promise<boolean> {
     const sent = instant(this.#parts.clock);
     try {
       // One that was given back meanwhile stays so.
@@ -243,7 +225,7 @@ export class LeasedVault extends StoredVaultSession {
       if (row !== undefined) this.#renewedAt = sent;
       return row !== undefined;
     } catch {
-      return null;
+      return false;
     }
   }
 
@@ -260,25 +242,21 @@ export class LeasedVault extends StoredVaultSession {
 
   /** Keeps an exchange here before its end call: a failover can lose the database's copy. */
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
-    const { outbox, state, key, database } = this.#parts;
+    const { outbox, state, key } = this.#parts;
     const { service, uuid, at } = rows;
-    const made = keptGeneration(rows, exchange.newGeneration);
-    const { fingerprint } = made;
-    const of = { service, uuid, state, at: Date.parse(at), fingerprint };
-    outbox.keep(
-      key,
-      { ...of, address: database.address.shown },
-      {
-        exchangeId: exchange.id,
-        kind: exchange.kind,
-        operation: exchange.operation as Operation,
-        old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
-        new: openCredentials(key, rows, made),
-        token: openToken(key, rows, exchange),
-        tokenExpiry: exchange.tokenExpiry,
-        unread: false,
-      },
-    );
+    const { id, kind, operation, tokenExpiry, newGeneration } = exchange;
+    const made = keptGeneration(rows, newGeneration);
+    const of = { service, uuid, state, at: Date.parse(at), fingerprint: made.fingerprint };
+    outbox.keep(key, of, {
+      exchangeId: id,
+      kind,
+      operation: operation as Operation,
+      old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
+      new: openCredentials(key, rows, made),
+      token: openToken(key, rows, exchange),
+      tokenExpiry,
+      unread: false,
+    });
   }
 }
 

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { attempt } from "../../attempt.ts";
 import { VaultError } from "../../errors.ts";
-import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
@@ -10,15 +9,15 @@ import { systemCode } from "../../files/state-error.ts";
 import { keyIdOf, seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
 import type { Keyring } from "../keyring.ts";
-import type { VaultRows } from "../steps/rows.ts";
+import type { StateParts } from "../stored-state.ts";
+import type { StoredVaultSession } from "../vault-session.ts";
+import type { Marks } from "../whole/marks.ts";
 import { isSamePlace } from "./address.ts";
 
-interface Parts {
-  /** The state directory of this machine, where `machineDirectory` names no other. */
-  directory: string;
-  machineDirectory?: () => string;
+interface Parts extends Pick<StateParts, "directory" | "machineDirectory" | "warn"> {
+  /** The state in use, as in messages: a former one that was there and is gone may have had more. */
+  shown: string;
   keyring: Pick<Keyring, "find">;
-  warn: (message: string) => void;
 }
 
 /** How long, in ms of the database's clock, a vault's older entries are kept; how many are. */
@@ -46,13 +45,11 @@ interface Contents {
   document: string;
 }
 
-/** A state that may lack an exchange. */
-export interface Here {
-  /** Its id, and those of the states that came to it. */
-  states: readonly string[];
-  /** As in messages: a former state that is gone, like a dropped schema, may have had it. */
-  address: string;
-}
+/** The ids of a state that may lack an exchange, and of those that came to it. */
+type Here = Pick<Marks, "state" | "predecessors">;
+
+const isOf = ({ state, predecessors }: Here, entry: Entry): boolean =>
+  [state, ...predecessors].includes(entry.state);
 
 /**
  * What this machine keeps of its exchanges before they are acknowledged, a file each in a folder
@@ -81,20 +78,20 @@ export class Outbox {
   }
 
   /** The newest entry of a vault that is of use in a state. */
-  newestFor({ states, address }: Here, uuid: string): Entry | undefined {
-    const isOfUse = (entry: Entry): boolean =>
-      states.includes(entry.state) || isSamePlace(this.read(entry)?.address ?? "", address);
-    return this.of(uuid).find(isOfUse);
+  newestFor(here: Here, uuid: string): Entry | undefined {
+    const { shown } = this.#parts;
+    const wasHere = (entry: Entry) => isSamePlace(this.read(entry)?.address ?? "", shown);
+    return this.of(uuid).find((entry) => isOf(here, entry) || wasHere(entry));
   }
 
   /** Keeps an exchange, durably. That it cannot be written is a warning. */
-  keep(key: SealingKey, of: Entry & Omit<Contents, "document">, exchange: AdoptedExchange): void {
-    const { service, address, ...entry } = of;
+  keep(key: SealingKey, of: Entry & { service: string }, exchange: AdoptedExchange): void {
+    const { service, ...entry } = of;
     const former = this.of(entry.uuid);
     // The clock may have been set back since the last one.
     const kept = { ...entry, at: Math.max(entry.at, (former[0]?.at ?? 0) + 1) };
     const document = seal(key, placeOf(kept, service), JSON.stringify(exchange));
-    const contents: Contents = { service, address, document };
+    const contents: Contents = { service, address: this.#parts.shown, document };
     const isOld = ({ at }: Entry, index: number): boolean =>
       at < entry.at - keptMs || index + 1 >= keptAtMost;
     try {
@@ -128,17 +125,18 @@ export class Outbox {
    * @throws `state` for one whose key is not available
    */
   async offer(
-    session: Pick<VaultSession, "adopt" | "recordPair">,
-    rows: VaultRows,
+    session: Pick<StoredVaultSession, "adopt" | "recordPair" | "service" | "stored" | "uuid">,
     here: Here,
   ): Promise<void> {
-    const { service, uuid, vault } = rows;
-    if (vault?.forgotten === true) return;
-    const seen = new Set([...rows.superseded, ...rows.credentials.map((row) => row.fingerprint)]);
+    const { service, uuid } = session;
     const entry = this.newestFor(here, uuid);
-    if (entry === undefined || seen.has(entry.fingerprint)) return;
+    if (entry === undefined) return;
+    const { credentials } = await session.stored();
+    if (credentials.some(({ fingerprint }) => fingerprint === entry.fingerprint)) return;
+    const { vault, superseded } = await session.stored([entry.fingerprint]);
+    if (superseded.has(entry.fingerprint) || vault?.forgotten === true) return;
     if (entry.at <= Date.parse(vault?.forgottenAt ?? "")) return;
-    const isOwn = here.states.includes(entry.state);
+    const isOwn = isOf(here, entry);
     // A start that has succeeded in a state that was made anew had newer credentials.
     if (!isOwn && (vault?.provenAt ?? null) !== null) return;
     const kept = this.read(entry);
@@ -185,13 +183,9 @@ export class Outbox {
   /** Renames the file of an unusable entry, if that is possible, with a warning. */
   #setAside(entry: Entry, error: unknown): void {
     const path = this.#pathOf(entry);
-    const what = `${path} cannot be used (${(error as Error).message})`;
-    try {
-      renameSync(path, `${path}.damaged`);
-      this.#parts.warn(`${what}, and is ${path}.damaged now`);
-    } catch {
-      this.#parts.warn(what);
-    }
+    attempt(() => renameSync(path, `${path}.damaged`));
+    const now = existsSync(path) ? "" : `, and is ${path}.damaged now`;
+    this.#parts.warn(`${path} cannot be used (${(error as Error).message})${now}`);
   }
 
   #pathOf({ uuid, state, at, fingerprint }: Entry): string {

@@ -5,19 +5,15 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { Keyring } from "../keyring.ts";
 import type { Lock } from "../../documents/state.ts";
 import { pruning, type Dialect, type Statement } from "../tables.ts";
-import { StoredState, type Created, type StateParts } from "../stored-state.ts";
+import { StoredState, type Created, type StoreOptions } from "../stored-state.ts";
 import type { Durability, StoredVaultSession } from "../vault-session.ts";
 import { parseAddress, passwordFromFile, type Address } from "./address.ts";
 import { Database, type Row } from "./database.ts";
 import { holders, lockIn, takingMs, transactAtGate, unlessLocked } from "./gate.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { aboutIn, aboutStatement, checkIncarnation, dialectOf, type About } from "./schema.ts";
-import { Outbox, type Entry, type Here } from "./outbox.ts";
+import { Outbox, type Entry } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
-
-interface Options extends Omit<StateParts, "keyring"> {
-  waiting?: Waiting;
-}
 
 interface Ready {
   about: About;
@@ -39,15 +35,15 @@ export class PostgresStore extends StoredState {
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
 
-  constructor(address: Address, { waiting, ...given }: Options) {
+  constructor(address: Address, given: StoreOptions) {
     super();
-    const { keySource, clock, warn, keys } = given;
+    const { keySource, clock, warn, keys, waiting } = given;
     const { schema, shown } = address;
     this.shown = shown;
     this.dialect = dialectOf(schema);
     const keyring = new Keyring(keySource, shown, warn, keys);
     const database = new Database(address, clock, waiting);
-    const outbox = new Outbox({ ...given, keyring });
+    const outbox = new Outbox({ ...given, keyring, shown });
     this.parts = { ...given, schema, database, keyring, outbox };
   }
 
@@ -69,23 +65,19 @@ export class PostgresStore extends StoredState {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const { outbox } = this.parts;
-    const lower = uuid.toLowerCase();
-    const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
     const { key, about } = await this.ready();
     const { dialect, breakersKnown: breakers } = this;
-    const of = { dialect, breakers, key, state: about.state, service, uuid: lower };
-    const now = (): number => this.now();
-    const parts = { ...this.parts, ...of, now };
-    const { session, rows, facts } = await LeasedVault.take(parts, waiting, prints);
+    const of = { dialect, breakers, key, state: about.state, service, uuid: uuid.toLowerCase() };
+    const parts = { ...this.parts, ...of, now: () => this.now() };
+    const { session, facts } = await LeasedVault.take(parts, waiting);
     try {
       const found = await this.#checked(facts);
       if (found.isTakenOver || found.key.id !== key.id) {
         await session.release();
-        await this.check();
+        await this.ready(true);
         return await this.lock(service, uuid, waiting, offers);
       }
-      if (offers) await outbox.offer(session, rows, this.#here(found));
+      if (offers) await this.parts.outbox.offer(session, found.about);
       return session;
     } catch (error) {
       await session.release();
@@ -95,49 +87,45 @@ export class PostgresStore extends StoredState {
 
   async gather(signal: AbortSignal): Promise<void> {
     const { outbox, warn } = this.parts;
-    for (const entry of await this.#lost(outbox.vaults()))
-      await this.#offer(entry, signal).catch((error: unknown) => {
-        if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
-        warn(error.message);
-      });
-  }
-
-  /** The newest entries of these vaults, as far as the rows know nothing of them. */
-  async #lost(uuids: readonly string[]): Promise<Entry[]> {
-    const { database, outbox } = this.parts;
-    if (uuids.length === 0) return [];
-    const here = this.#here(await this.ready());
-    const newest = uuids.flatMap((uuid) => outbox.newestFor(here, uuid) ?? []);
-    if (newest.length === 0) return [];
-    const rows = await database.query(knownPrints(this.dialect, newest));
-    const known = new Set(rows.map((row) => row["fingerprint"]));
-    return newest.filter(({ fingerprint }) => !known.has(fingerprint));
-  }
-
-  readonly #here = ({ about }: Ready): Here => ({
-    states: [about.state, ...about.predecessors],
-    address: this.shown,
-  });
-
-  /** Whoever locks a vault adds what is kept of it. Passes over one that is in use. */
-  async #offer(entry: Entry, signal: AbortSignal): Promise<void> {
-    const { clock, outbox } = this.parts;
-    const service = outbox.read(entry)?.service;
-    if (service === undefined) return;
-    try {
-      await (await this.lock(service, entry.uuid, { deadline: clock.elapsed(), signal })).release();
-    } catch (error) {
-      if (!(error instanceof VaultError) || error.code !== "busy") throw error;
-    }
+    await this.#gather(outbox.vaults(), signal, ({ message }) => warn(message));
   }
 
   /** A vault that the state has lost may be kept here. */
   override async find(uuid: string): Promise<VaultRecord[]> {
     const found = await super.find(uuid);
-    const [entry] = found.length > 0 ? [] : await this.#lost([uuid.toLowerCase()]);
-    if (entry === undefined) return found;
-    await this.#offer(entry, new AbortController().signal);
+    if (found.length > 0) return found;
+    await this.#gather([uuid.toLowerCase()], new AbortController().signal, (error) => {
+      throw error;
+    });
     return await super.find(uuid);
+  }
+
+  /**
+   * Locks those of the vaults whose newest entry here the rows do not know, which adds it; passes
+   * over one that is in use.
+   */
+  async #gather(
+    uuids: readonly string[],
+    signal: AbortSignal,
+    failed: (error: VaultError) => void,
+  ): Promise<void> {
+    const { clock, database, outbox } = this.parts;
+    if (uuids.every((uuid) => outbox.of(uuid).length === 0)) return;
+    const { about } = await this.ready();
+    const newest = uuids.flatMap((uuid) => outbox.newestFor(about, uuid) ?? []);
+    const rows = await database.query(knownPrints(this.dialect, newest));
+    const known = new Set(rows.map((row) => row["fingerprint"]));
+    for (const entry of newest) {
+      const service = known.has(entry.fingerprint) ? undefined : outbox.read(entry)?.service;
+      if (service === undefined) continue;
+      const waiting = { deadline: clock.elapsed(), signal };
+      try {
+        await (await this.lock(service, entry.uuid, waiting)).release();
+      } catch (error) {
+        if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
+        if (error.code !== "busy") failed(error);
+      }
+    }
   }
 
   /** What the database said when it was asked last, and the time since on the monotonic clock. */
@@ -160,7 +148,7 @@ export class PostgresStore extends StoredState {
         ? await this.parts.database.query(statements()[0] as Statement)
         : await transactAtGate(this.parts.database, statements());
     // Without a row it may not be used any more, and says why.
-    if (rows.length === 0) await this.check();
+    if (rows.length === 0) await this.ready(true);
     return rows;
   }
 
@@ -168,24 +156,17 @@ export class PostgresStore extends StoredState {
     await this.ready();
   }
 
-  /** Looks again at what the state says of itself. */
-  async check(): Promise<Ready> {
-    this.#ready = null;
-    return await this.ready();
-  }
-
-  /** What the state says of itself, read once. */
-  async ready(): Promise<Ready> {
-    this.#ready ??= this.#read();
+  /** What the state says of itself, read once, or again. */
+  async ready(isAgain = false): Promise<Ready> {
+    const { database, schema } = this.parts;
+    if (isAgain) this.#ready = null;
+    this.#ready ??= database
+      .query(aboutStatement(schema))
+      .then(async ([row]) => await this.#checked(row));
     return await this.#ready.catch((error: unknown) => {
       this.#ready = null;
       throw error;
     });
-  }
-
-  async #read(): Promise<Ready> {
-    const [row] = await this.parts.database.query(aboutStatement(this.parts.schema));
-    return await this.#checked(row);
   }
 
   async #checked(row: Row | undefined): Promise<Ready> {
@@ -223,7 +204,7 @@ export function openShared(
   location: string,
   env: Readonly<Record<string, string | undefined>>,
   learnSecret: (secret: string) => void,
-  options: Options,
+  options: StoreOptions,
 ): PostgresStore {
   const address = parseAddress(location, env);
   if (address.password !== undefined) learnSecret(address.password);

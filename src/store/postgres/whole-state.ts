@@ -1,9 +1,6 @@
-import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
-import { StateHistory } from "../sqlite/history.ts";
-import { copyInto } from "../backup/backup.ts";
 import { StoredWhole, type StateFacts } from "../whole/stored-whole.ts";
 import { marksIn } from "../whole/marks.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
@@ -139,14 +136,12 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { address } = database;
     return await transactWhole(this.store.parts, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
-      const meta = metaIn(row, address);
-      const marks = marksIn(meta);
+      const marks = marksIn(metaIn(row, address));
       const isUsed = marks.fence === null && marks.moved === null;
-      if (isUsed || (operation !== "claim" && operation !== "move")) {
-        const about = aboutIn(row, address);
-        // A copy is what may be claimed.
-        if (operation !== "claim") await checkIncarnation(address, about, query, warn);
-      }
+      const about = isUsed || operation === "rekey" ? aboutIn(row, address) : null;
+      // A copy is what may be claimed.
+      if (about !== null && operation !== "claim")
+        await checkIncarnation(address, about, query, warn);
       const result = await work(new Whole(engineOf(schema, query), marks, keyring));
       if (operation === "claim") await query({ sql: reborn(schema) });
       return result;
@@ -163,24 +158,11 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       const { key } = await this.store.ready();
       // Read whole: a damaged document is told.
       const vaults = (await this.store.list()).length;
-      const place = {
-        type: "server",
-        location: this.shown,
-        hasTls: tls !== undefined,
-        keyId: key.id,
-      } as const;
-      return { problem: null, vaults, place };
+      const facts = { location: this.shown, hasTls: tls !== undefined, keyId: key.id };
+      return { problem: null, vaults, place: { type: "server", ...facts } };
     } catch (error) {
       return { problem: asVaultError(error), vaults: null, place: null };
     }
-  }
-
-  /** A copy in memory. */
-  async history(): Promise<StateHistory> {
-    await this.store.ready();
-    const db = new DatabaseSync(":memory:");
-    await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
-    return new StateHistory(db);
   }
 }
 

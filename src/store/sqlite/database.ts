@@ -142,8 +142,8 @@ const schemaVersion = (connection: DatabaseSync): number =>
 /** @throws `state` for a state that was moved, or was changed by a newer version of this program */
 export function checkUsable(connection: DatabaseSync, path: string): void {
   checkNotNewer(connection, path);
-  if (one(connection, "SELECT 1 FROM meta WHERE name IN ('fence', 'moved')") !== undefined)
-    throw notHere(dirname(path), marksOf(connection));
+  const marks = marksOf(connection);
+  if (marks.fence !== null || marks.moved !== null) throw notHere(dirname(path), marks);
 }
 
 function checkNotNewer(connection: DatabaseSync, path: string): void {
@@ -220,16 +220,6 @@ export async function retryBusyDatabase<T>(
 }
 
 /**
- * Opens a database read-only; where the WAL is missing or empty as immutable, because SQLite would
- * create one beside it.
- * @throws what SQLite throws
- */
-function openReadOnly(path: string): DatabaseSync {
-  const isAtRest = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  return new DatabaseSync(withMode(path, isAtRest ? "ro&immutable=1" : "ro"), { readOnly: true });
-}
-
-/**
  * The vaults that `status` lists, for completion; none if there is no state. Reads no key.
  * @throws as `openSnapshot`
  */
@@ -251,33 +241,29 @@ function databaseIn(directory: string): string | null {
   return isThere ? path : null;
 }
 
-/** A copy in memory, brought up to date for this process alone. */
-function migratedInMemory(file: string): DatabaseSync {
-  const memory = `file:/${randomUUID()}?vfs=memdb`;
-  const copy = new DatabaseSync(memory);
-  const from = openReadOnly(file);
-  try {
-    from.prepare("VACUUM INTO ?").run(memory);
-  } finally {
-    from.close();
-  }
-  migrate(copy);
-  return copy;
-}
-
 /**
- * Opens a snapshot of a state (or of `what`) read-only; of an older one, a copy.
+ * Opens a snapshot of a state (or of `what`) read-only; of an older one a copy in memory, brought up
+ * to date for this process alone. Where the WAL is missing or empty, opens the file as immutable,
+ * because SQLite would create one beside it.
  * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
  */
 export function openSnapshot(path: string, what?: string): DatabaseSync {
-  const db = openReadOnly(path);
+  const isAtRest = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  const mode = isAtRest ? "ro&immutable=1" : "ro";
+  const db = new DatabaseSync(withMode(path, mode), { readOnly: true });
   try {
-    db.exec("BEGIN");
     checkOurs(db, path, what);
     checkUsable(db, path);
-    if (!isOlder(db)) return db;
+    if (!isOlder(db)) {
+      db.exec("BEGIN");
+      return db;
+    }
+    const memory = `file:/${randomUUID()}?vfs=memdb`;
+    const copy = new DatabaseSync(memory);
+    db.prepare("VACUUM INTO ?").run(memory);
     db.close();
-    return migratedInMemory(path);
+    migrate(copy);
+    return copy;
   } catch (error) {
     if (db.isOpen) db.close();
     throw error;

@@ -8,7 +8,7 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { onState, unusable } from "../../files/state-error.ts";
-import type { StateParts } from "../stored-state.ts";
+import type { StoreOptions } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import {
   checkUsable,
@@ -19,12 +19,6 @@ import {
   retryBusyDatabase,
 } from "./database.ts";
 import { VaultLocks } from "./vault-lock.ts";
-
-export interface StoreOptions extends Omit<StateParts, "keyring"> {
-  /** Where this machine keeps what it knows of shared states; by default the state's directory. */
-  machineDirectory?: () => string;
-  waiting?: Waiting;
-}
 
 /** A change that waits for its transaction. */
 interface Pending {

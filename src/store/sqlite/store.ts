@@ -8,14 +8,13 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
 import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
 import { Keyring } from "../keyring.ts";
-import type { Outbox } from "../postgres/outbox.ts";
 import type { Lock } from "../../documents/state.ts";
 import { keyOf } from "../steps/generations.ts";
 import { labelTaken, lockLost, type VaultRow } from "../steps/rows.ts";
-import { StoredState, type Created, type StateParts } from "../stored-state.ts";
+import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
 import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
-import { StateDatabase, type StoreOptions } from "./state-database.ts";
+import { StateDatabase } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
 
 /**
@@ -26,11 +25,9 @@ export class SqliteState extends StoredState {
   readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;
-  readonly parts: StateParts & StoreOptions;
+  readonly parts: StateParts;
   readonly database: StateDatabase;
   #isNoted = false;
-  /** What this machine has kept of shared states. */
-  #outbox: Outbox | null = null;
 
   constructor(options: StoreOptions) {
     super();
@@ -78,7 +75,9 @@ export class SqliteState extends StoredState {
     const release = await this.database.locks.take(uuid, waiting);
     try {
       await this.#note();
-      const session = new LockedVault(this, { service, uuid, by: this.parts.by }, release);
+      const { breakersKnown: breakers, parts } = this;
+      const of = { service, uuid, by: parts.by, dialect, breakers, now: () => this.now() };
+      const session = new LockedVault(this, of, release);
       if (offers) await this.#bringBack(session);
       return session;
     } catch (error) {
@@ -118,15 +117,10 @@ export class SqliteState extends StoredState {
 
   /** Offers what this machine kept of shared states that came here, and may have lost it. */
   async #bringBack(session: StoredVaultSession): Promise<void> {
-    const { state, predecessors } = await this.database.read(marksOf);
-    if (predecessors.length === 0) return;
+    const marks = await this.database.read(marksOf);
+    if (marks.predecessors.length === 0) return;
     const { Outbox } = await import("../postgres/outbox.ts");
-    const outbox = (this.#outbox ??= new Outbox(this.parts));
-    const prints = outbox.of(session.uuid).map(({ fingerprint }) => fingerprint);
-    if (prints.length === 0) return;
-    const rows = await session.readStored(prints);
-    const here = { states: [state, ...predecessors], address: this.shown };
-    await outbox.offer(session, rows, here);
+    await new Outbox({ ...this.parts, shown: this.shown }).offer(session, marks);
   }
 
   now(): number {
@@ -173,15 +167,9 @@ export class SqliteState extends StoredState {
 class LockedVault extends StoredVaultSession {
   readonly #state: SqliteState;
   readonly #release: () => void;
-  /** Of the state, as of the last transaction. */
-  #key: SealingKey | null = null;
 
-  constructor(
-    state: SqliteState,
-    of: Pick<LockedBy, "service" | "uuid" | "by">,
-    release: () => void,
-  ) {
-    super({ ...of, dialect, now: () => state.now(), breakers: state.breakersKnown }, null);
+  constructor(state: SqliteState, parts: LockedBy, release: () => void) {
+    super(parts, null);
     this.#state = state;
     this.#release = release;
   }
@@ -204,8 +192,7 @@ class LockedVault extends StoredVaultSession {
   }
 
   protected async key(): Promise<SealingKey> {
-    // Another process may have named one since the vault was locked.
-    return (this.#key ??= await this.#state.prepareKey());
+    return await this.#state.prepareKey();
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
@@ -214,7 +201,7 @@ class LockedVault extends StoredVaultSession {
       keyIdIn(db),
       statements.map((statement) => rowsIn(db, statement)),
     ]);
-    this.#key = keyId === null ? null : await parts.keyring.key(keyId);
+    await parts.keyring.ensure(keyId);
     return rows;
   }
 

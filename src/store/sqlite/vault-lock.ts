@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Actor } from "../../actor.ts";
+import { attempt } from "../../attempt.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import {
@@ -86,10 +87,10 @@ export class VaultLocks {
       .toSorted((a, b) => (a.since < b.since ? -1 : 1));
   }
 
-  /** Takes what `attempt` takes. `uuid` is undefined for the whole state. */
-  async #wait<T>(waiting: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
+  /** Takes what `take` takes. `uuid` is undefined for the whole state. */
+  async #wait<T>(waiting: Waiting, uuid: string | undefined, take: () => T | null): Promise<T> {
     if (!existsSync(this.#path("gate"))) ensurePrivateDirectory(this.#directory);
-    return await waitForLock(this.#clock, waiting, uuid, () => attempt() ?? this.#obstacle(uuid));
+    return await waitForLock(this.#clock, waiting, uuid, () => take() ?? this.#obstacle(uuid));
   }
 
   #obstacle(uuid: string | undefined): VaultError {
@@ -119,25 +120,17 @@ export class VaultLocks {
   #note(name: string, uuid: string | null): void {
     const path = this.#path(name, "json");
     const since = new Date(this.#clock.now()).toISOString();
-    try {
-      if (uuid === null) unlinkSync(path);
-      else
-        writeFileSync(path, JSON.stringify({ uuid, holder: this.#by, since, endsAt: null }), {
-          mode: 0o600,
-        });
-    } catch {
-      // As on a full disk: the others do not learn who has it.
-    }
+    const lock = JSON.stringify({ uuid, holder: this.#by, since, endsAt: null });
+    // As on a full disk: the others do not learn who has it.
+    attempt(() => (uuid === null ? unlinkSync(path) : writeFileSync(path, lock, { mode: 0o600 })));
   }
 
   /** Who has that lock; nothing if nobody does, as after a killed process, or it is being taken. */
   #holder(name: string): [] | [Lock] {
     if (!onState(this.#path(name), () => isLockTaken(this.#path(name)))) return [];
-    try {
-      return [JSON.parse(readFileSync(this.#path(name, "json"), "utf8")) as Lock];
-    } catch {
-      return [];
-    }
+    return (
+      attempt(() => [JSON.parse(readFileSync(this.#path(name, "json"), "utf8")) as Lock]) ?? []
+    );
   }
 
   #try(name: string, take: (path: string) => DatabaseSync | null): DatabaseSync | null {

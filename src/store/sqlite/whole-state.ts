@@ -12,12 +12,11 @@ import {
   retryBusyDatabase,
   snapshotIn,
 } from "./database.ts";
-import type { StateDatabase, StoreOptions } from "./state-database.ts";
+import type { StateDatabase } from "./state-database.ts";
 import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
-import { openHistory, type StateHistory } from "./history.ts";
 import { isListed } from "../document.ts";
-import type { StateParts, StoredState } from "../stored-state.ts";
-import type { DirectoryFacts, Rekeyed, Restore, StateFacts } from "../whole/stored-whole.ts";
+import type { StoredState } from "../stored-state.ts";
+import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import { notHere } from "../whole/marks.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
@@ -31,26 +30,22 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
-import { keyPlace, type GivenKey } from "../../secrets/keys.ts";
+import { keyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
-/** A state on this machine, as the whole of it takes it. */
-interface LocalStore extends StoredState {
-  readonly parts: StateParts & StoreOptions;
-  readonly database: StateDatabase;
-}
-
 /** The whole of the state in a directory of this machine. Paths are absolute. */
-export class SqliteWhole extends StoredWhole<LocalStore> {
+export class SqliteWhole extends StoredWhole<StoredState & { database: StateDatabase }> {
   async read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null> {
     if (!this.#isThere()) return null;
     // Whoever is to claim it or finish its move reads it, too.
     if (await this.#using("BEGIN", isOlder))
       await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
-    return await this.#using(
-      "BEGIN",
-      async (db) => await work(readerOf(db, this.store.parts.keyring)),
-    );
+    return await this.#using("BEGIN", async (db) => {
+      // A damaged state gives nothing away as whole, nor takes it in: it is moved aside.
+      const problem = problemOf(db);
+      if (problem !== null) throw damagedState(this.store.database.path, problem);
+      return await work(readerOf(db, this.store.parts.keyring));
+    });
   }
 
   async transact<T>(
@@ -80,21 +75,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
         hint: "use another directory with --state",
       });
     }
-    await this.#expectWhole();
     await parts.keyring.ensure(await database.read(keyIdIn));
-  }
-
-  /** A damaged state takes nothing in: it is moved aside whole, with what is readable of it. */
-  override async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
-    const restore = await super.prepareRestore(file, given);
-    if (this.#isThere()) await this.#expectWhole();
-    return restore;
-  }
-
-  /** @throws `state` for what SQLite finds wrong with it */
-  async #expectWhole(): Promise<void> {
-    const problem = await this.#using("BEGIN", problemOf);
-    if (problem !== null) throw damagedState(this.store.database.path, problem);
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */
@@ -137,10 +118,6 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       lastBackup,
     };
     return { problem, vaults, place };
-  }
-
-  async history(): Promise<StateHistory | null> {
-    return await openHistory(this.shown, this.store.parts.clock);
   }
 
   override async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {

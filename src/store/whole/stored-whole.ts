@@ -15,7 +15,7 @@ import { countedThere, restoreVault } from "../backup/restore-vault.ts";
 import { mapSealed, nameOf, raising, resealing, rowsOf, type VaultColumns } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/database.ts";
-import type { StateHistory } from "../sqlite/history.ts";
+import { StateHistory } from "../sqlite/history.ts";
 import { keyOf, type Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
@@ -90,10 +90,16 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
 
   /** Finds out what it can without changing anything. A problem is a fact. */
   abstract inspect(): Promise<StateFacts>;
-  /** What the journal tells, as of now; null where there is none. */
-  abstract history(): Promise<StateHistory | null>;
   /** @throws `state` if it is missing or not used any more, and where its key is missing */
   protected abstract expectUsable(): Promise<void>;
+
+  /** What the journal tells, as of now: a copy in memory. */
+  async history(): Promise<StateHistory> {
+    await this.expectUsable();
+    const db = new DatabaseSync(":memory:");
+    await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
+    return new StateHistory(db);
+  }
 
   /**
    * Writes a backup. Values stay sealed; the key is not copied. The file (mode 0600, alike for both

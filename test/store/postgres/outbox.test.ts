@@ -25,10 +25,10 @@ beforeEach(() => {
 });
 const warn = (message: string): void => void warnings.push(message);
 /** As another process has it. */
-const open = (keys = [key]): Outbox => {
+const open = (keys = [key], shown = address): Outbox => {
   const find = async (id: string): Promise<SealingKey | null> =>
     await Promise.resolve(keys.find((each) => each.id === id) ?? null);
-  return new Outbox({ directory, warn, keyring: { find } });
+  return new Outbox({ directory, warn, shown, keyring: { find } });
 };
 const names = (of = uuid): string[] => readdirSync(join(directory, "outbox", of));
 
@@ -47,18 +47,21 @@ function exchange(name: string): AdoptedExchange {
 function keep(
   name: string,
   at: number,
-  { outbox = open(), of = uuid, where = address, id = state ?? "" } = {},
+  { of = uuid, where = address, id = state ?? "" } = {},
 ): void {
   const print = fingerprint(of, pair(name));
-  const entry = { uuid: of, state: id, at, fingerprint: print, service, address: where };
-  outbox.keep(key, entry, exchange(name));
+  const entry = { uuid: of, state: id, at, fingerprint: print, service };
+  open([key], where).keep(key, entry, exchange(name));
 }
 
 /** What is offered to a vault of the state, and how that ended. */
-async function offered({ states = [state ?? ""], keys = [key] } = {}): Promise<string[]> {
+async function offered({ here = state ?? "", keys = [key] } = {}): Promise<string[]> {
   const offers: string[] = [];
   await open(keys).offer(
     {
+      service,
+      uuid,
+      stored: async () => await Promise.resolve(unknownVault({ service, uuid, at: "" })),
       adopt: async ({ exchangeId }) => {
         offers.push(`adopt ${exchangeId}`);
         return await Promise.resolve("open");
@@ -68,8 +71,7 @@ async function offered({ states = [state ?? ""], keys = [key] } = {}): Promise<s
         return await Promise.resolve(1);
       },
     },
-    unknownVault({ service, uuid, at: "" }),
-    { states, address },
+    { state: here, predecessors: [] },
   );
   return offers;
 }
@@ -106,7 +108,7 @@ it("the newest one is offered, of a state that came here, or was at the address"
   keep("first", now);
   keep("second", now + 1);
   expect(await offered()).toEqual(["adopt second"]);
-  expect(await offered({ states: [another ?? ""] })).toEqual([`record ${pair("second").payload}`]);
+  expect(await offered({ here: another ?? "" })).toEqual([`record ${pair("second").payload}`]);
   keep("elsewhere", now + 2, { id: another ?? "", where: "postgres://me@other:5432/v" });
   expect(await offered()).toEqual(["adopt second"]);
 });
