@@ -58,18 +58,14 @@ export function after(breaker: Breaker, event: BreakerEvent): Breaker {
 function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | null {
   const { lostAt, lostTrials, since, probes } = breaker;
   switch (event.type) {
-    case "lost": {
-      const { at, startedAt, httpStatus } = event;
+    case "lost":
       return lostAt === null
-        ? { lostAt: at, httpStatus, since: startedAt, probedUntil: 0 }
-        : { lostAt: at };
-    }
-    case "found": {
-      const { startedAt } = event;
-      return lostAt === null && startedAt > since
-        ? { lostAt: startedAt, since: startedAt, probedUntil: 0 }
+        ? { lostAt: event.at, httpStatus: event.httpStatus, since: event.startedAt, probedUntil: 0 }
+        : { lostAt: event.at };
+    case "found":
+      return lostAt === null && event.startedAt > since
+        ? { lostAt: event.startedAt, since: event.startedAt, probedUntil: 0 }
         : null;
-    }
     case "probing":
       return {
         probedUntil: event.at + probeMs,
@@ -79,11 +75,11 @@ function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | nu
       return event.isAnswered ? { probes: "answered" } : { probedUntil: event.at + probeMs };
     case "claimed":
       return { lostAt: event.at, lostTrials: lostTrials + 1, probedUntil: 0 };
-    case "withdrawn": {
-      const { before } = event;
+    case "withdrawn":
       // Whoever has changed it since has decided.
-      return breaker.version === before.version + 1 ? { ...before, probedUntil: 0 } : null;
-    }
+      return breaker.version === event.before.version + 1
+        ? { ...event.before, probedUntil: 0 }
+        : null;
     case "answered":
       return lostAt !== null && event.startedAt !== undefined && event.startedAt < since
         ? null

@@ -48,14 +48,21 @@ async function sendEnd(
   open: OpenExchange,
   isLast: boolean,
 ): Promise<Ended> {
-  const { session, clock, signal, deadline } = context;
+  const { session, service, clock, signal, deadline } = context;
   const { uuid } = session;
   const { id, kind, operation } = open;
   const call: EndCall = { step: "end", uuid, kind, operation, token: await session.token(id) };
   let exchange = open;
   for (let attempt = 0; ; attempt += 1) {
     await throwIfInterrupted(context, exchange);
-    await admitEnd(context, exchange);
+    // It may wait a little past the deadline, because it finishes what is stored.
+    const latest = Math.max(deadline, clock.elapsed() + graceMs);
+    await service.admit({ kind, isEnd: true }, signal, latest).catch(async (error: unknown) => {
+      await throwIfInterrupted(context, exchange);
+      if (!(error instanceof VaultError) || error.code === "state") throw error;
+      const { message, facts } = error;
+      throw await outstanding(context, exchange, message, { hint: facts.hint, cause: error });
+    });
     await session.recordEnding(id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
     const reply = await endWithGrace(context, call);
@@ -105,26 +112,6 @@ async function sendEnd(
     const wait = Math.min(left, waitMs);
     context.emit({ type: "retrying", step: "end", cause: why, waitMs: wait });
     await throwIfInterrupted(context, exchange, clock.sleep(wait, signal));
-  }
-}
-
-/**
- * Waits for a place under the rate limit. An end call may wait a little past the deadline, because it finishes what is stored.
- * @throws `pending` if no place comes free in time or the call cannot be authenticated, `interrupted`, `state`
- */
-async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
-  const { service, clock, signal, deadline } = context;
-  try {
-    await service.admit(
-      { kind: exchange.kind, isEnd: true },
-      signal,
-      Math.max(deadline, clock.elapsed() + graceMs),
-    );
-  } catch (error) {
-    await throwIfInterrupted(context, exchange);
-    if (!(error instanceof VaultError) || error.code === "state") throw error;
-    const { hint } = error.facts;
-    throw await outstanding(context, exchange, error.message, { hint, cause: error });
   }
 }
 

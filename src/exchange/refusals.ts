@@ -20,13 +20,10 @@ export function refusalError(
 ): VaultError {
   const { uuid, open } = vault;
   const { policy } = circumstances;
-  const notSent = (why: string, facts: ErrorFacts = {}): VaultError =>
-    new VaultError("guard", `not sent: ${why}`, {
-      uuid,
-      next: waysOn(vault, circumstances),
-      ...facts,
-    });
-  const pending = (what: string, next = waysOn(vault, circumstances)): VaultError =>
+  const facts = { uuid, next: waysOn(vault, circumstances) };
+  const notSent = (why: string, more: ErrorFacts = {}): VaultError =>
+    new VaultError("guard", `not sent: ${why}`, { ...facts, ...more });
+  const pending = (what: string, next = facts.next): VaultError =>
     new VaultError("pending", what, { uuid, exchange: exchangeOf(vault), next });
   switch (because) {
     case "held": {
@@ -34,7 +31,7 @@ export function refusalError(
       if (!wish.discardPending || open?.operation !== "update") return pending(held);
       const next = [
         // Its acknowledgement, with what that needs.
-        ...waysOn(vault, circumstances).slice(0, 1),
+        ...facts.next.slice(0, 1),
         noted(
           command`vault get ${uuid} --discard-pending --force`,
           "drops the update, and reads the vault with the old credentials",

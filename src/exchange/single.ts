@@ -44,16 +44,13 @@ export async function sendSingle(
   }
 }
 
-const uuidOf = (call: SingleCall | EndCall): string | undefined =>
-  call.step === "create" ? undefined : call.uuid;
-
 /** The error for a call that was not accepted: it was not sent, got no answer, which a repetition would not worsen, or was refused. */
 export function refusedSingle(
   context: Pick<SingleContext, "signal">,
   reply: Reply,
   call: SingleCall | EndCall,
 ): VaultError {
-  const uuid = uuidOf(call);
+  const uuid = call.step === "create" ? undefined : call.uuid;
   if (reply.type !== "no-answer")
     return refusal(reply.type === "answer" ? dispositionOf(reply.answer, call) : reply, uuid);
   const step = call.step === "end" ? "acknowledgement" : call.step;

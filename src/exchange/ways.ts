@@ -43,13 +43,11 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
 }
 
 function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
-  const isUsedUp = usesRemaining !== null && usesRemaining <= 1;
+  const note = "asks the service again, once --base-url and --kind are right";
+  const again = noted(command`vault get ${uuid}`, note);
+  if (usesRemaining === null || usesRemaining > 1) return [again];
   const forget = command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`;
-  const again = noted(
-    command`vault get ${uuid}`,
-    "asks the service again, once --base-url and --kind are right",
-  );
-  return isUsedUp ? [noted(forget, "its last read has probably used it up"), again] : [again];
+  return [noted(forget, "its last read has probably used it up"), again];
 }
 
 /** A person chooses among these credentials: each is one command. */

@@ -40,7 +40,8 @@ interface SoFar {
   isUnanswered: boolean;
 }
 
-const nothingYet = (): Omit<SoFar, "kind" | "recordedAs"> => ({
+const soFarNothing = (given: Pick<SoFar, "kind" | "recordedAs">): SoFar => ({
+  ...given,
   tried: [],
   calls: 0,
   isUnanswered: false,
@@ -76,7 +77,7 @@ async function decide(
  * @throws as `runExchange`
  */
 export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
-  const soFar = { ...nothingYet(), ...(await recordGiven(context, start)) };
+  const soFar = soFarNothing(await recordGiven(context, start));
   for (;;) {
     const vault = await currentRecord(context);
     const action = await decide(context, start, vault, soFar);
@@ -241,7 +242,7 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
     if (record !== null) (await import("../refusals.ts")).throwIfRefused(record, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
-  const soFar = { ...nothingYet(), kind, recordedAs: known };
+  const soFar = soFarNothing({ kind, recordedAs: known });
   const action = await decide(context, start, record, soFar);
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
