@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { attempt } from "../attempt.ts";
 import { fieldText, hasField, isContents, isWhole } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
@@ -206,14 +207,9 @@ function obstacleIn(host: Host, file: string): string | undefined {
 /** The first 4 KiB of a file, a character a byte; undefined for one that can only be executed. */
 function beginningOf(file: string): string | undefined {
   const bytes = Buffer.alloc(4096);
-  try {
-    const fd = openSync(file, "r");
-    try {
-      return bytes.toString("latin1", 0, readSync(fd, bytes));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined;
-  }
+  const fd = attempt(() => openSync(file, "r"));
+  if (fd === undefined) return undefined;
+  const length = attempt(() => readSync(fd, bytes));
+  closeSync(fd);
+  return length === undefined ? undefined : bytes.toString("latin1", 0, length);
 }

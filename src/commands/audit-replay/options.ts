@@ -1,3 +1,4 @@
+import { attempt } from "../../attempt.ts";
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { listOf, valueOf } from "../../cli/values.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
@@ -26,13 +27,7 @@ const change = valueOf(
 
 const pattern = valueOf(
   "must be a regular expression that does not match every item, such as 'denied|bad credentials'",
-  (text) => {
-    try {
-      return !new RegExp(text, "i").test("");
-    } catch {
-      return false;
-    }
-  },
+  (text) => attempt(() => !new RegExp(text, "i").test("")) === true,
 );
 
 export const descriptor = {
