@@ -108,7 +108,13 @@ export function createHost(
     await stdout.flush();
     await stderr.flush();
   };
-  const absolute = (path: string): string => resolveIn(workingDirectory(process), path);
+  const absolute = (path: string): string => {
+    const cwd = isAbsolute(path) ? "/" : workingDirectory(process);
+    if (cwd !== undefined) return resolve(cwd, path);
+    const message = `the working directory was removed, so that ${path} is nowhere`;
+    const hint = "change to another directory, or use an absolute path";
+    throw new VaultError("usage", message, { hint });
+  };
   const uncaught = Promise.withResolvers<never>();
   uncaught.promise.catch(() => {});
   process.on("uncaughtException", (error) => uncaught.reject(asVaultError(error)));
@@ -195,14 +201,6 @@ export function createHost(
 
 const workingDirectory = (process: NodeJS.Process): string | undefined =>
   attempt(() => process.cwd());
-
-function resolveIn(cwd: string | undefined, path: string): string {
-  if (isAbsolute(path)) return resolve(path);
-  if (cwd !== undefined) return resolve(cwd, path);
-  throw new VaultError("usage", `the working directory was removed, so that ${path} is nowhere`, {
-    hint: "change to another directory, or use an absolute path",
-  });
-}
 
 /**
  * HOME, or what the password database has, where that is empty or relative: the configuration may name a command to run,

@@ -1,3 +1,4 @@
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 
 /** A value as it was given, with its source, as errors name it. */
@@ -48,12 +49,11 @@ export function valueSources(
       if (cause instanceof VaultError || cause.code === undefined) throw cause;
       throw refused(`cannot read ${shown} (${cause.code})`, source, cause);
     });
-    try {
-      // Exactly: replacement characters would change the value, and a mark is part of what a hash is taken of.
-      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch (cause) {
-      throw refused(`${shown} must be UTF-8`, source, cause);
-    }
+    // Exactly: replacement characters would change the value, and a mark is part of what a hash is taken of.
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const text = attempt(() => decoder.decode(bytes));
+    if (text === undefined) throw refused(`${shown} must be UTF-8`, source);
+    return text;
   };
   return { sources: { env: host.env, read, warn }, isStdinTaken: () => reader !== undefined };
 }

@@ -91,20 +91,15 @@ async function chooseProxy(target: URL, given: Sourced | undefined, io: SettingI
 
 function parseProxy(text: string, source: string, io: SettingIo) {
   if (text === "") return undefined;
-  try {
-    // Without a scheme it means http, as with curl.
-    const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
-    const user = decodeURIComponent(url.username);
-    const password = decodeURIComponent(url.password);
-    if (/^https?:$/.test(url.protocol) && url.pathname + url.search + url.hash === "/") {
-      // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
-      if (password !== "")
-        for (const secret of [password, url.password, `${user}:${password}`])
-          io.redactor.add(secret);
-      return { url, source };
-    }
-  } catch {
-    // No URL, or percent-encoding that is none.
+  // Without a scheme it means http, as with curl.
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  const given = url && attempt(() => [url.username, url.password].map(decodeURIComponent));
+  if (given && /^https?:$/.test(url.protocol) && url.pathname + url.search + url.hash === "/") {
+    // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
+    const [, password = ""] = given;
+    if (password !== "")
+      for (const secret of [password, url.password, given.join(":")]) io.redactor.add(secret);
+    return { url, source };
   }
   throw new VaultError("invalid-input", `${source}: must be the http: or https: URL of a proxy`, {
     hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
