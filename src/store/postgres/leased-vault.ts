@@ -58,7 +58,7 @@ export class LeasedVault extends StoredVaultSession {
   readonly #timer: NodeJS.Timeout;
   #renewedAt: Instant;
 
-  private constructor(parts: Parts, vault: VaultRows, epoch: string, taken: Instant) {
+  private constructor(parts: Parts, vault: VaultRows | null, epoch: string, taken: Instant) {
     super(parts, vault);
     this.#parts = parts;
     this.#epoch = epoch;
@@ -94,8 +94,15 @@ export class LeasedVault extends StoredVaultSession {
         );
         if (taken !== undefined) {
           const at = new Date(parts.now()).toISOString();
-          const vault = storedVault({ service, uuid, at }, read, parts.breakers);
-          return { session: new LeasedVault(parts, vault, epoch, sent), facts };
+          const holding = (vault: VaultRows | null) => new LeasedVault(parts, vault, epoch, sent);
+          try {
+            const vault = storedVault({ service, uuid, at }, read, parts.breakers);
+            return { session: holding(vault), facts };
+          } catch (error) {
+            // Nobody waits for a vault whose document is damaged.
+            await holding(null).release();
+            throw error;
+          }
         }
         const owner = held.find((row) => row["service"] === service && row["uuid"] === uuid);
         if (owner !== undefined) return busy(uuid, holderIn(owner));
