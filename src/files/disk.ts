@@ -6,8 +6,6 @@ import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";
 
 export interface DiskFacts {
-  /** Null if the file system does not say. */
-  freeBytes: number | null;
   /** The file system, if a state is not safe there; null for a local or unknown one. */
   unsafe: UnsafeFileSystem | null;
 }
@@ -36,11 +34,11 @@ const unsafeTypes: Readonly<Record<UnsafeFileSystem["is"], RegExp>> = {
 export const diskOf = (folder: string): DiskFacts | null =>
   attempt(() => {
     const existing = nearestExisting(folder);
-    return { freeBytes: freeBytesIn(statfsSync(existing)), unsafe: unsafeType(existing) };
+    return { unsafe: unsafeType(existing) };
   }) ?? null;
 
 /** Free space that a state needs, in bytes: an exchange writes 100 kB, and several may be under way. */
-export const leastFreeBytes = 2 * 1024 * 1024;
+const leastFreeBytes = 2 * 1024 * 1024;
 
 /**
  * Makes sure that what follows a start can be stored: each start of which that fails counts toward lockout, and a script would go on.

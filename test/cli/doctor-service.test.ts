@@ -104,7 +104,7 @@ describe.concurrent("vault doctor: the service", () => {
     ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
     ["100 seconds ahead", 100, "warn", /is 1 minute behind/],
     ["100 seconds behind", -100, "warn", /is 1 minute ahead/],
-    ["an hour behind", -3600, "error", /59 minutes ahead .*, more than the lifetime of a token/],
+    ["an hour behind", -3600, "warn", /59 minutes ahead/],
     ["unknown", null, "warn", /no Date/],
   ])("whose clock is %s", async (_, ahead, level, message) => {
     const { url } = await service({ ahead });

@@ -369,11 +369,11 @@ describe.concurrent("vault doctor: a fresh machine", () => {
     expect(host.out).toBe("");
   });
 
-  it("says how much space there is where the state will be", async () => {
+  it("says that its disk is local where the state will be", async () => {
     const { home, machine } = fresh();
     expect(await checkOf(machine, "disk")).toMatchObject({
       level: "ok",
-      message: expect.stringMatching(/^\d+ [MG]iB free, local$/) as string,
+      message: "local",
     });
     expect(readdirSync(home)).not.toContain(".local");
   });

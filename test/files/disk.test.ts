@@ -21,25 +21,9 @@ const onType = (folder: string, type: string) => ({
 });
 
 describe("a file system that counts no blocks", () => {
-  const facts = { freeBytes: null, unsafe: null };
-
-  it.runIf(process.platform === "linux")("does not say what is free, and is not full", () => {
-    expect(diskOf("/proc")).toEqual(facts);
+  it.runIf(process.platform === "linux")("is not full", () => {
+    expect(diskOf("/proc")).toEqual({ unsafe: null });
     expect(() => ensureRoom("/proc")).not.toThrow();
-  });
-
-  it("is no error of vault doctor, either", async () => {
-    const machine = (await openLab()).machine();
-    const uncounted = {
-      env: {
-        NODE_OPTIONS: `--require=${preload}`,
-        FAR_FOLDER: machine.home,
-        FAR_BLOCKS: "0",
-      },
-    };
-    const { stdout } = await machine.vaultWith(uncounted, "doctor", "--json");
-    const { checks } = JSON.parse(stdout) as { checks: { check: string }[] };
-    expect(checks.find(({ check }) => check === "disk")).toMatchObject({ level: "info" });
   });
 });
 

@@ -3,7 +3,7 @@ import type { Finding } from "../../documents/schemas.ts";
 import type { VaultError } from "../../errors.ts";
 import { wording } from "../../exchange/dispositions.ts";
 import type { Reply } from "../../exchange/ports.ts";
-import { leastFreeBytes, type UnsafeFileSystem } from "../../files/disk.ts";
+import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
 import type { Reach } from "../../parts/service.ts";
 import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
@@ -33,8 +33,6 @@ export const failed = (check: string, { message, facts }: VaultError): Finding =
 
 /** A clock that is further off draws a warning, in seconds. */
 const clockSeconds = 30;
-/** One that is further off than a token is likely to live is an error: the interface does not say how long that is. */
-const tokenSeconds = 300;
 
 /** What one request without credentials has shown. `service` is the service's name. */
 export function reachFindings(service: string, reach: Reach): Finding[] {
@@ -95,8 +93,6 @@ function clockFinding({ date, sentAt, receivedAt }: Extract<Reach, { reached: tr
   const seconds = Math.max(0, behind, ahead) / 1000;
   const message = `this machine's clock is ${durationInWords(seconds * 1000)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
-  if (seconds > tokenSeconds)
-    return bad("clock", `${message}, more than the lifetime of a token`, hint);
   return seconds > clockSeconds
     ? warning("clock", message, hint)
     : ok("clock", seconds < 1 ? "in sync" : message);
@@ -114,9 +110,6 @@ export function stateFindings(facts: StateFacts): Finding[] {
     backupFinding(facts, place),
   ];
 }
-
-const megabyte = 1024 * 1024;
-const littleFreeBytes = 20 * megabyte;
 
 function keyFinding({ vaults }: StateFacts, { key, damage }: DirectoryFacts): Finding {
   if (key.problem !== null) return failed("key", key.problem);
@@ -145,38 +138,25 @@ function directoryFinding(
   return ok("state", `${directory}: intact, ${count(vaults, "vault")}`);
 }
 
-function diskFinding({ vaults }: StateFacts, { disk, directory }: DirectoryFacts): Finding {
-  const unknown = unverified("disk", "this system does not report free space");
-  if (disk === null) return unknown;
-  const bytes = disk.freeBytes ?? Number.POSITIVE_INFINITY;
-  const free =
-    bytes < 1024 * megabyte
-      ? `${Math.floor(bytes / megabyte)} MiB`
-      : `${Math.floor(bytes / megabyte / 1024)} GiB`;
-  const hint = `free some space, or use another directory with --state (now ${directory})`;
-  if (bytes < leastFreeBytes) return bad("disk", `${free} free, too little for the state`, hint);
+function diskFinding({ vaults }: StateFacts, { disk }: DirectoryFacts): Finding {
+  if (disk === null) return unverified("disk", "this system does not tell file systems apart");
   const { unsafe } = disk;
-  if (unsafe?.is === "network" || unsafe?.is === "host") {
-    const { name, is } = unsafe;
-    const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
-    const local = "use a directory on a local disk with --state";
-    return is === "network" ? bad("disk", message, local) : warning("disk", message, local);
-  }
-  if (unsafe !== null) {
-    const isUsed = vaults !== null && vaults > 0;
-    const lost = isUsed ? `the credentials of ${count(vaults, "vault")}` : "all credentials";
-    return warning(
+  if (unsafe === null) return ok("disk", "local");
+  if (unsafe.is === "network" || unsafe.is === "host")
+    return of(unsafe.is === "network" ? "error" : "warn")(
       "disk",
-      `the state is ${lossOf(unsafe)}, and with it ${lost}`,
-      isUsed
-        ? [noted(command`vault state move --to DIR`, "to a disk, or to a volume")]
-        : "use a directory on a disk, or on a volume, with --state",
+      `the state is on a file system that other machines may use (${unsafe.name}), where locks and SQLite's WAL cannot be trusted`,
+      "use a directory on a local disk with --state",
     );
-  }
-  if (disk.freeBytes === null) return unknown;
-  return bytes < littleFreeBytes
-    ? warning("disk", `${free} free`, hint)
-    : ok("disk", `${free} free, local`);
+  const isUsed = vaults !== null && vaults > 0;
+  const lost = isUsed ? `the credentials of ${count(vaults, "vault")}` : "all credentials";
+  return warning(
+    "disk",
+    `the state is ${lossOf(unsafe)}, and with it ${lost}`,
+    isUsed
+      ? [noted(command`vault state move --to DIR`, "to a disk, or to a volume")]
+      : "use a directory on a disk, or on a volume, with --state",
+  );
 }
 
 const lossOf = ({ name, is }: UnsafeFileSystem): string =>
