@@ -21,29 +21,21 @@ export interface Output extends Readonly<OutputChoice> {
   /** @throws `usage` for a field that the document does not have */
   print(document: unknown, view: MakeView): Promise<void>;
   /**
-   * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does.
+   * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does. Then throws `failure`, if
+   * there is one: also where nothing can be printed.
    * @throws `usage` for a field that the document does not have
    */
-  show(document: unknown, view: MakeView): Promise<void>;
+  show(document: unknown, view: MakeView, failure?: VaultError): Promise<void>;
   /**
-   * Prints a document that is one list of which there may be very many entries: none is kept but its text, and nothing is printed before all
-   * are there. For a person as `show` does.
-   * @throws as `show`, and what `entries` throws
-   */
-  showEach<T>(
-    name: string,
-    entries: AsyncIterable<T>,
-    view: (entries: readonly T[], view: View) => string | Promise<string>,
-  ): Promise<void>;
-  /**
-   * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
-   * `done`, the error of a failed write says what was done, so that nobody repeats it. A sentence is not broken within words on a terminal.
-   * @throws `state` for a failed write, with the facts of `done`
+   * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. A sentence is
+   * not broken within words on a terminal. `after` is a failure, as for `show`; or what was done, which the error of a failed write says,
+   * so that nobody repeats it.
+   * @throws `state` for a failed write, with the facts of what was done
    */
   printDone(
     document: unknown,
     view: string | MakeView<string | readonly string[]>,
-    done?: Done,
+    after?: VaultError | Done,
   ): Promise<void>;
 }
 
@@ -72,35 +64,19 @@ export function createOutput(
     `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
-  const output: Output = {
+  return {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
-    show: async (document, view) => {
-      const data = serialize(document, choice, stdout.isTTY);
-      await (data === undefined ? showText(await viewed(view)) : stdout.write(data));
-    },
-    async showEach(name, entries, view) {
-      if (stdout.isTTY || choice.field !== undefined) {
-        const all = await Array.fromAsync(entries);
-        return await output.show({ [name]: all }, async (seen) => await view(all, seen));
+    show: async (document, view, failure) => {
+      try {
+        const data = serialize(document, choice, stdout.isTTY);
+        await (data === undefined ? showText(await viewed(view)) : stdout.write(data));
+      } catch (error) {
+        throw failure ?? error;
       }
-      const isJson = choice.format === "json";
-      // As bytes: texts that are made of others keep these.
-      const pieces: Buffer[] = [];
-      let text = "";
-      let count = 0;
-      for await (const entry of entries) {
-        if (isJson) text += `${count === 0 ? `{\n  "${name}": [` : ","}\n    ${indented(entry)}`;
-        else text += await textOf(entry, async (seen) => await view([entry], seen));
-        count += 1;
-        if (text.length < pieceLength) continue;
-        pieces.push(Buffer.from(text));
-        text = "";
-      }
-      if (isJson) text += count === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
-      for (const piece of [...pieces, text]) await stdout.write(piece);
+      if (failure !== undefined) throw failure;
     },
-    printDone: async (document, made, done) => {
+    printDone: async (document, made, after) => {
       const view: MakeView = async () => {
         const shown = typeof made === "string" ? [made] : await viewed(made);
         return typeof shown === "string" ? shown : shown.map(sentence).join("");
@@ -110,28 +86,21 @@ export function createOutput(
         warn(`${error.message} (${error.facts.hint ?? ""})`);
         return "";
       });
-      try {
-        await stdout.write(text);
-      } catch (error) {
+      await stdout.write(text).catch((error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
-        if (done === undefined || error instanceof VaultError || code === undefined) throw error;
-        const { what, ...facts } = done;
+        if (after instanceof VaultError) throw after;
+        if (after === undefined || error instanceof VaultError || code === undefined) throw error;
+        const { what, ...facts } = after;
         throw new VaultError("state", `${what}, but the result could not be printed (${code})`, {
           retry: "after-status",
           ...facts,
           cause: error,
         });
-      }
+      });
+      if (after instanceof VaultError) throw after;
     },
   };
-  return output;
 }
-
-/** Characters of a list that are written at a time. */
-const pieceLength = 64 * 1024;
-
-/** A value as it stands in a list of a document. */
-const indented = (value: unknown): string => jsonText(value, 2).replaceAll("\n", "\n    ");
 
 /**
  * Refuses a standard output that is closed or the null device: contents that nobody receives would

@@ -93,10 +93,7 @@ export const ack = command(descriptor, async (app, options) => {
   const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
   const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
   const isAnything = failure === undefined || result.acknowledged.length + result.failed.length > 0;
-  if (result.isTold !== true && isAnything)
-    await print(app.io, result).catch((error: unknown) => {
-      throw failure ?? error;
-    });
+  if (result.isTold !== true && isAnything) await print(app.io, result, failure);
   if (failure !== undefined) throw failure;
 });
 
@@ -297,21 +294,29 @@ async function pastExchange(
 const hasFailed = ({ state }: { state: string }): boolean =>
   ["expired", "discarded", "rejected"].includes(state);
 
-async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
+async function print(
+  io: Io,
+  { acknowledged, failed, last }: Result,
+  failure: VaultError | undefined,
+): Promise<void> {
   const { redact, redactValue } = io.redactor;
   const document: AckDocument = {
     acknowledged,
     ...(last && { last: summarize(last) }),
     failed: failed.map((one) => ({ ...one, error: redactValue(one.error.toJSON()) })),
   };
-  await io.output.printDone(document, (view) => {
-    if (failed.length > 0) return [];
-    if (acknowledged.length > 0) return acknowledged.map((one) => redact(lineOf(one, view)));
-    if (!last) return ["Nothing is pending."];
-    const whose = bySince(last, view, " of");
-    const state = stateWords[last.state] ?? last.state;
-    return [redact(`Nothing is pending; the last ${last.operation}${whose} is ${state}.`)];
-  });
+  await io.output.printDone(
+    document,
+    (view) => {
+      if (failed.length > 0) return [];
+      if (acknowledged.length > 0) return acknowledged.map((one) => redact(lineOf(one, view)));
+      if (!last) return ["Nothing is pending."];
+      const whose = bySince(last, view, " of");
+      const state = stateWords[last.state] ?? last.state;
+      return [redact(`Nothing is pending; the last ${last.operation}${whose} is ${state}.`)];
+    },
+    failure,
+  );
 }
 
 function lineOf({ uuid, operation, earlier, exchange }: Acknowledged, view: View): string {

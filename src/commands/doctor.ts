@@ -41,14 +41,14 @@ export const doctor = command(descriptor, async (app, options) => {
   const checks = await examine(app, options);
   // What was stopped is no finding.
   app.io.host.interrupted.throwIfAborted();
-  await app.io.output.show({ checks }, (view) => doctorTable(checks, view));
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
   const found = checks.filter(isBad);
-  if (found.length === 0) return;
   const names = found.map(({ check }) => check).join(", ");
-  throw new VaultError("finding", `${summary(found)}: ${names}`);
+  const failure =
+    found.length === 0 ? undefined : new VaultError("finding", `${summary(found)}: ${names}`);
+  await app.io.output.show({ checks }, (view) => doctorTable(checks, view), failure);
 });
 
 async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {

@@ -99,7 +99,7 @@ async function importFile(app: App, file: string): Promise<void> {
     }
   };
   const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
-  const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => null, asVaultError);
+  const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => undefined, asVaultError);
   const imported: Imported[] = [];
   const failed: Failed[] = [];
   for (const line of lines) {
@@ -117,10 +117,7 @@ async function importFile(app: App, file: string): Promise<void> {
           `${placeName(first.place)}, vault ${first.uuid}: ${first.error.message}`,
         { hint: first.error.facts.hint, next: first.error.facts.next },
       ));
-  await print(app.io, imported, failed).catch((error: unknown) => {
-    throw failure ?? error;
-  });
-  if (failure !== undefined) throw failure;
+  await print(app.io, imported, failed, failure);
 }
 
 const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
@@ -174,7 +171,12 @@ async function readFile(app: App, file: string): Promise<Line[]> {
   });
 }
 
-async function print(io: Io, imported: Imported[], failed: readonly Failed[]): Promise<void> {
+async function print(
+  io: Io,
+  imported: Imported[],
+  failed: readonly Failed[],
+  failure?: VaultError,
+): Promise<void> {
   const { redact, redactValue } = io.redactor;
   const document: Document<"import"> = {
     imported,
@@ -185,15 +187,19 @@ async function print(io: Io, imported: Imported[], failed: readonly Failed[]): P
       error: redactValue(error.toJSON()),
     })),
   };
-  await io.output.printDone(document, (view) => [
-    ...imported.map(({ uuid, generation, kind, proven, fingerprint }) => {
-      const is = `${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`;
-      return vaultLine(view, uuid, `imported as generation ${generation} (${kind}), ${is}`);
-    }),
-    ...failed.map(({ place, uuid, error }) =>
-      vaultLine(view, uuid, `${placeName(place)} not imported: ${redact(error.message)}`),
-    ),
-  ]);
+  await io.output.printDone(
+    document,
+    (view) => [
+      ...imported.map(({ uuid, generation, kind, proven, fingerprint }) => {
+        const is = `${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`;
+        return vaultLine(view, uuid, `imported as generation ${generation} (${kind}), ${is}`);
+      }),
+      ...failed.map(({ place, uuid, error }) =>
+        vaultLine(view, uuid, `${placeName(place)} not imported: ${redact(error.message)}`),
+      ),
+    ],
+    failure,
+  );
 }
 
 async function importOne({ io, service }: App, entry: Entry): Promise<Imported> {

@@ -55,52 +55,46 @@ export const status = command(descriptor, async ({ io, settings, state }, option
   const until = new Date(io.host.now() - age).toISOString();
   const store = await state.store();
   await store.gather(io.host.interrupted);
-  // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
-  const before = await store.locks();
-  const only = asked === undefined ? undefined : await Array.fromAsync(store.each(asked));
-  if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
-  const locks = [...before, ...(await store.locks())];
-  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const circumstances = { policy: settings.policy, clock: io.host };
   const reader = {
     self: io.host.actor,
     now: io.output.format === "table" ? io.host.now() : null,
   };
-  const found: { uuid: string; message: string }[] = [];
-  const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
-  async function* vaults(): AsyncGenerator<ListedVault> {
-    for await (const record of only ?? store.each()) {
-      const { uuid } = record;
-      const inUse = holders.get(uuid) ?? null;
-      const vault = describeVault(record, inUse, options.history, circumstances);
-      const { exchange, next, locked } = vault;
-      if (options.pending === true && (exchange === null || inUse !== null)) continue;
-      if (next.length > 0 && !locked) toDo.push({ uuid, next });
-      for (const { finding, since } of findingsOf(record, vault)) {
-        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
-        if (isNamed !== true || (since !== null && since > until)) continue;
-        const by =
-          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-        found.push({ uuid, message: `${uuid} is ${finding}${by}` });
-      }
-      yield vault;
+  // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
+  const before = await store.locks();
+  const records = await Array.fromAsync(store.each(asked));
+  if (asked !== undefined && records.length === 0) throw noCredentials(asked);
+  const locks = [...before, ...(await store.locks())];
+  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
+  const vaults: ListedVault[] = [];
+  const found: string[] = [];
+  let first: string | undefined;
+  for (const record of records) {
+    const { uuid } = record;
+    const inUse = holders.get(uuid) ?? null;
+    const vault = describeVault(record, inUse, options.history, circumstances);
+    const { exchange } = vault;
+    if (options.pending === true && (exchange === null || inUse !== null)) continue;
+    vaults.push(vault);
+    for (const { finding, since } of findingsOf(record, vault)) {
+      const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+      if (isNamed !== true || (since !== null && since > until)) continue;
+      const by =
+        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+      found.push(`${uuid} is ${finding}${by}`);
+      first ??= uuid;
     }
   }
-  const failure = (): VaultError | undefined => {
-    const [first] = found;
-    const message = found.map((one) => one.message).join("; ");
-    return (
-      first && new VaultError("finding", message, { next: [wayTo`vault status ${first.uuid}`] })
+  const failure =
+    first === undefined
+      ? undefined
+      : new VaultError("finding", found.join("; "), { next: [wayTo`vault status ${first}`] });
+  await io.output.show({ vaults }, async (view) => await table(vaults, options, view), failure);
+  if (asked === undefined)
+    sayNext(
+      io.narrator,
+      vaults.filter(({ locked }) => !locked),
     );
-  };
-  await io.output
-    .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
-    .catch((error: unknown) => {
-      throw failure() ?? error;
-    });
-  if (asked === undefined) sayNext(io.narrator, toDo);
-  const finding = failure();
-  if (finding !== undefined) throw finding;
 });
 
 async function table(
@@ -109,11 +103,10 @@ async function table(
   view: View,
 ): Promise<string> {
   const { statusList, statusTable } = await import("./status/view.ts");
-  const [only] = vaults;
-  if (only === undefined && options.pending === true && view.isTTY) return "Nothing is pending.\n";
-  return options.uuid !== undefined && only !== undefined
-    ? statusTable(only, view)
-    : statusList(vaults, view);
+  if (vaults.length === 0 && options.pending === true && view.isTTY) return "Nothing is pending.\n";
+  return options.uuid === undefined
+    ? statusList(vaults, view)
+    : vaults.map((vault) => statusTable(vault, view)).join("");
 }
 
 /** What monitors ask for, with since when it is so. Nothing ends a lock but a person, so no time matters. */
