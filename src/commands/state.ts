@@ -6,9 +6,6 @@ import type { Document } from "../documents/schemas.ts";
 import type { RestoredVault } from "../documents/state.ts";
 import { VaultError } from "../errors.ts";
 import { checkWritable } from "../handover/pass-on.ts";
-import type { Io } from "../parts/basics.ts";
-import type { OpenState } from "../parts/state.ts";
-import { joined } from "../protocol/endpoints.ts";
 import { givenKey, keyPlace, parseGivenKey } from "../secrets/keys.ts";
 import { checkLocation, passwordSeen } from "../settings/location.ts";
 import { count } from "../terminal/count.ts";
@@ -200,12 +197,7 @@ const restore = command(
       ...vaults.flatMap(becomeOf),
       ...(known === 0 ? [] : [`${count(known, "vault")}: ${reasons.known}`]),
     ];
-    await io.output
-      .printDone(document, () => lines)
-      .catch((error: unknown) => {
-        throw failure ?? error;
-      });
-    if (failure !== undefined) throw failure;
+    await io.output.printDone(document, () => lines, failure);
     io.narrator.note("", [wayTo`vault status`]);
   },
 );
@@ -245,8 +237,7 @@ const rekey = command(
     examples: ["vault state rekey", "vault state rekey --json"],
   },
   async ({ io, state }, { newStateKey, yes = false }) => {
-    const local = await state.open();
-    const { state: opened, keySource } = local;
+    const { state: opened, keySource } = await state.open();
     const flag = "--new-state-key";
     const given =
       newStateKey === undefined
@@ -294,36 +285,15 @@ const rekey = command(
         ? "Keep the new key away from the state, and set it with VAULTSVC_STATE_KEY or the config key stateKeyCommand: nothing can be opened without it."
         : `Keep a copy of ${keyFile} elsewhere: nothing can be opened without it.`,
     );
-    if (from !== null) sayFormer(io, local, from);
+    if (from === null) return;
+    const { file } = keyPlace(keySource, from);
+    const others = opened.isShared ? ", what machines keep until their next command," : "";
+    io.narrator.note(
+      `${file ?? `Key ${from}`} now opens only earlier backups${others} and secrets of a profile of version 0.2.0.`,
+      [wayTo`vault state backup FILE`],
+    );
   },
 );
-
-function sayFormer(
-  { narrator }: Io,
-  { state, keySource, configuration }: OpenState,
-  id: string,
-): void {
-  const { file } = keyPlace(keySource, id);
-  const what = file ?? `Key ${id}`;
-  const sealed = configuration
-    .sealedWith(id)
-    .map(({ profile, key }) =>
-      noted(
-        wayTo`vault config set ${key} @FILE --profile ${profile}`,
-        "encrypts it with the key of the configuration",
-      ),
-    );
-  const opens = [
-    "earlier backups",
-    ...(state.isShared ? ["what machines keep of exchanges until their next command"] : []),
-    ...(sealed.length > 0 ? ["secrets of profiles"] : []),
-  ];
-  const end = file === null || sealed.length > 0 ? "" : "; it may be removed with them";
-  narrator.note(`${what} now opens only ${joined(opens, "and")}${end}.`, [
-    ...sealed,
-    wayTo`vault state backup FILE`,
-  ]);
-}
 
 const locks = command(
   {

@@ -5,8 +5,7 @@ import { keyFileOf, makeKeyFile, readKeyFile, type KeyOwner } from "../secrets/k
 import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
 import { cannotBeOpened, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Configuration } from "./config-file.ts";
-import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
-import { configKeys, definitionOf } from "./definitions.ts";
+import { readConfiguration, writeConfiguration } from "./config-file.ts";
 
 interface ConfigurationPlace extends KeyOwner {
   directory: string;
@@ -71,15 +70,6 @@ export class ProfileSecrets {
   seal(at: ProfilePlace, text: string): string {
     const own = readKeyFile(this.#ownKeyFile, this.#place);
     return seal(own ?? makeKeyFile(this.#place.keys, "config"), at, text);
-  }
-
-  sealedWith(id: string): ProfilePlace[] {
-    const all = Object.entries(this.#current().profiles).flatMap(([profile, settings]) =>
-      [...configKeys]
-        .filter(([, name]) => definitionOf(name).form === "secret")
-        .map(([key]) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
-    );
-    return all.filter(({ sealed }) => isSealed(sealed) && keyIdOf(sealed) === id);
   }
 
   #current(): Configuration {
