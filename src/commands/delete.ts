@@ -2,7 +2,6 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { vaultLine } from "../cli/output.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
-import { throwIfRefused } from "../exchange/refusals.ts";
 import { deleteVault } from "../exchange/run.ts";
 import { noCredentials } from "../exchange/records.ts";
 import { askVault } from "../input/ask.ts";
@@ -35,9 +34,7 @@ const deleteCommand = command(
       device: await app.service.device(),
     };
     const record = await lookUp(app, target);
-    if (record === null || record.generations.length === 0) throw noCredentials(target);
-    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
-    throwIfRefused(record, { ...request, operation: "delete" }, circumstances);
+    if (record === null) throw noCredentials(target);
     const { label } = record;
     const name = label === null ? target : `${target} (${label})`;
     const question = `Delete vault ${name} at the service, permanently?`;

@@ -29,10 +29,7 @@ export const forget = command(
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.state.store()).find(target);
     if (found.length < 2) checkForget(target, found[0], discardPending);
-    const risk = mayBeTheOnlyOnes(found[0])
-      ? " This cannot be undone: without a copy of the credentials, the vault is lost."
-      : "";
-    const question = `Remove the credentials of vault ${target} from this machine?${risk}`;
+    const question = `Remove the credentials of vault ${target} from this machine? Without a copy of them, the vault is lost.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
     const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
       const record = await session.read();
@@ -41,10 +38,6 @@ export const forget = command(
       return record;
     };
     const forgotten = await app.service.withVault(target, work, { local: true });
-    if (mayBeTheOnlyOnes(forgotten))
-      app.io.narrator.warn(
-        "the removed credentials may have been the only ones of this vault; without a copy it is lost",
-      );
     const document: Document<"forget"> = {
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
@@ -58,7 +51,3 @@ export const forget = command(
     });
   },
 );
-
-/** Whether any credentials are left that the service has not refused. */
-const mayBeTheOnlyOnes = (record: VaultRecord | null | undefined): boolean =>
-  record?.generations.some((g) => !g.refused && g.standing !== "superseded") === true;

@@ -14,7 +14,6 @@ import { refusedByGuard } from "../exchange/refusals.ts";
 import { waysOn } from "../exchange/ways.ts";
 import type { VaultGuard } from "../documents/state.ts";
 import { askVault } from "../input/ask.ts";
-import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
 import { countersOf, describeBreaker, sayNext } from "./status/vault-status.ts";
 import { guardList } from "./status/view.ts";
@@ -131,13 +130,14 @@ async function reset(
   const isClosed = async (service: string): Promise<boolean> =>
     (await store.breaker(service).read()).lostAt === null;
   if (vaults.length === 0 && (await isClosed(app.settings.serviceName()))) return;
-  const taken = `Take back what unanswered starts of ${count(vaults.length, "vault")} have counted`;
+  const what =
+    vaults.length === 0
+      ? "Close the circuit breaker"
+      : `Reset the counters of ${vaults.join(", ")}`;
   const question =
-    to !== "unanswered"
-      ? `Reset the counters of vault ${vaults.join()}? Only do this after an administrator has unlocked the vault.`
-      : vaults.length === 0
-        ? "Close the circuit breaker? Only do this if the audit log shows none of the starts that opened it."
-        : `${taken}, and close the circuit breaker? Only do this if the audit log shows none of them.`;
+    to === "unanswered"
+      ? `${what}? Only do this if the audit log shows none of the starts that got no response.`
+      : `${what}? Only do this after an administrator has unlocked the vault.`;
   // About one vault, flags that say what counts are a person's word already.
   const isSaid = to === "unanswered" ? all !== true && vaults.length === 1 : to !== "all";
   await confirmOrFail(app.io.ask, isSaid || yes === true, question);

@@ -29,7 +29,7 @@ import {
   resolveSettings,
   serviceName,
 } from "../settings/settings.ts";
-import { command as wayTo, commandLine, noted } from "../way.ts";
+import { command as wayTo, noted } from "../way.ts";
 import { probeFinding, reachFindings } from "./doctor/findings.ts";
 
 const descriptor = {
@@ -125,17 +125,8 @@ export const init = command(descriptor, async (app, options) => {
   );
   if (problem !== null) io.narrator.warn(withHint(problem.message, problem.facts.hint));
   const used = current ? [] : ["--profile", name];
-  const [, keyFile] = /^@(.+)/s.exec(String(settings.flags.stateKey)) ?? [];
-  const isKeyNeeded =
-    keyFile !== undefined && profileValue(profile, "stateKeyCommand") === undefined;
   io.narrator.note("", [
     ...(problem?.facts.next ?? []).slice(0, 1),
-    // Else the key would have to be given to every command.
-    ...(isKeyNeeded
-      ? [
-          wayTo`vault config set stateKeyCommand ${commandLine(["cat", io.host.resolve(keyFile)])} ${used}`,
-        ]
-      : []),
     wayTo`vault doctor ${used}`,
     local.state.isShared ? wayTo`vault status ${used}` : wayTo`vault import ${used}`,
   ]);
@@ -194,11 +185,7 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
   const profiles = readConfiguration(settings.configuration.directory)?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
-  if (force) return former;
-  if (profileValue(former, "baseUrl") === undefined) {
-    io.narrator.note(`Profile ${name} has no service yet; its other settings stay.`);
-    return former;
-  }
+  if (force || profileValue(former, "baseUrl") === undefined) return former;
   if (!io.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
       hint: "use --force to change what is given, or choose another name with --profile",

@@ -107,24 +107,6 @@ describe.concurrent("an endpoint that is not there", () => {
   });
 });
 
-describe.concurrent("vault forget", () => {
-  it("says that credentials which the service has not refused may be the only ones", async () => {
-    const { machine, uuid } = await hostileWorld();
-    const forgotten = await machine.ok("forget", uuid, "--yes");
-    expect(forgotten.stderr).toMatch(
-      /warning: the removed credentials may have been the only ones/,
-    );
-  });
-
-  it("says nothing of the kind where the service has refused them", async () => {
-    const { service, machine, uuid } = await hostileWorld();
-    service.be((_, { send }) => send(error("wrong credentials", "vault.credentials"), 403));
-    expectError(await machine.vault("get", uuid, "--json"), "rejected");
-    const forgotten = await machine.ok("forget", uuid, "--yes");
-    expect(forgotten.stderr).toBe("");
-  });
-});
-
 describe.concurrent("an update where the service has none", () => {
   it("is 13 for a card too", async () => {
     const { service, machine } = await hostileWorld();

@@ -3,7 +3,7 @@ import { command, vaultArgument, type OptionValues } from "../../cli/command.ts"
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
@@ -80,13 +80,7 @@ const changing = (route: "lock" | "unlock") =>
     },
     async (app, options) => {
       const path = `POST ${route}/${encodeURIComponent(options.vault)}` as const;
-      const changed = await call<Document<"sandbox lock">>(app, options, path).catch(
-        (cause: unknown) => {
-          const error = asVaultError(cause);
-          const next = [wayTo`vault sandbox status ${asGiven(options)}`];
-          throw error.code === "invalid-input" ? error.with({ next }) : error;
-        },
-      );
+      const changed = await call<Document<"sandbox lock">>(app, options, path);
       await app.io.output.printDone(changed, `${changed.uuid} is ${changed.status}`);
     },
   );
