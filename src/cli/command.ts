@@ -81,11 +81,11 @@ export const vaultArgument = {
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
 
 /** A command as data, in commander's words: the parser, help, completion, man pages and the type of its options are made from it. */
-export interface Descriptor {
+export interface Command {
   /** Default: the summary as a sentence. */
   description?: string;
   /** In their order, by the names of the checked options. */
-  arguments?: Readonly<Record<string, ArgumentSpec>>;
+  arguments?: Terms;
   options?: Flags;
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
@@ -93,13 +93,13 @@ export interface Descriptor {
   mode?: SettingsMode;
   /** It needs the settings of the service: where they are missing, an unknown label is not the first thing to say. */
   callsService?: true;
-}
-
-export interface Command extends Descriptor {
-  /** As `command` has joined it: its options fit the descriptor. */
-  run?: (app: App, options: never, program: CommanderCommand) => Promise<number | void>;
+  /** Resolves to the exit code; without one it is 0, and whatever is not done is thrown. Gets the checked options (`command`). */
+  run?(app: App, options: never, program: CommanderCommand): Promise<number | void>;
   commands?: readonly Listed[];
 }
+
+type Terms = Readonly<Record<string, ArgumentSpec>>;
+type None = Readonly<Record<"", never>>;
 
 /** What a list of commands has of one. What the line does not name is not loaded. */
 export interface Listed {
@@ -118,22 +118,18 @@ export const listed = <Name extends string>(
 ): Listed => ({ name, summary, load: async () => (await load())[name] });
 type Loaded<Name extends string> = Readonly<Record<Name, Command>>;
 
-/**
- * Joins a descriptor and what the command does with its checked options. That resolves to the exit code; without one it is 0, and
- * whatever is not done is thrown.
- */
-export const command = <const D extends Descriptor>(
-  descriptor: D,
-  run: (
-    app: App,
-    options: NoInfer<OptionsOf<D>>,
-    program: CommanderCommand,
-  ) => Promise<number | void>,
-): Command => ({ ...descriptor, run });
-
-/** The options of a command line, checked: those that were not given are absent. */
-export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &
-  ArgumentValues<D["arguments"]>;
+/** A command whose `run` gets the options of its arguments and flags, checked: those that were not given are absent. */
+export const command = <const A extends Terms = None, const F extends Flags = None>(
+  command: Command & {
+    arguments?: A;
+    options?: F;
+    run(
+      app: App,
+      options: ArgumentValues<A> & OptionValues<F>,
+      program: CommanderCommand,
+    ): Promise<number | void>;
+  },
+): Command => command;
 
 /** By their names (`optionName`). */
 export type OptionValues<S> = {

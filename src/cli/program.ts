@@ -5,7 +5,7 @@ import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import { isUuid } from "../protocol/limits.ts";
-import type { Command, Descriptor } from "./command.ts";
+import type { Command } from "./command.ts";
 import type { Act, CliCommand } from "./commander.ts";
 import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
 
@@ -93,7 +93,7 @@ const isGroup = ({ commands }: CliCommand, [first, ...rest]: readonly string[]):
 /** The options with the UUID of the vault that an argument names. */
 async function withVault(
   app: App,
-  { arguments: terms = {}, callsService }: Descriptor,
+  { arguments: terms = {}, callsService }: Command,
   options: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const [name] = Object.entries(terms).find(([, { isVault }]) => isVault) ?? [];

@@ -1,9 +1,9 @@
 import {
   command,
   optionName,
+  type Flags,
+  type OptionValues,
   vaultsArgument,
-  type Descriptor,
-  type OptionsOf,
 } from "../cli/command.ts";
 import { kinds, operations, type Operation } from "../protocol/endpoints.ts";
 import { actorWords, isSameUser, type Actor } from "../actor.ts";
@@ -36,43 +36,6 @@ import { command as wayTo } from "../way.ts";
 
 const ofMany = Object.keys(manyFlags).map(optionName);
 
-const descriptor = {
-  description:
-    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange ended otherwise. Many vaults: vault help many-vaults.",
-  arguments: { vaults: vaultsArgument },
-  options: {
-    ...manyFlags,
-    "--all": { ...manyFlags["--all"], help: "every pending exchange" },
-    "--exchange <id>": {
-      help: "this exchange and no other: exit 6 if it was discarded or has expired",
-      conflicts: [...ofMany, "token"],
-    },
-    "--unread": "also acknowledge reads that may not have been delivered (uses up a read)",
-    "--save-cmd <command>":
-      "first pass the recovery document to a shell command, after a --save-cmd that failed",
-    "--saved": "the new credentials are saved elsewhere, after a --save-cmd that failed",
-    "--token <secret>": {
-      help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
-      conflicts: ofMany,
-      requires: ["kind", "operation"],
-    },
-    "--kind <kind>": {
-      help: "with --token: kind of the vault",
-      choices: kinds,
-      requires: ["token"],
-    },
-    "--operation <operation>": {
-      help: "with --token: get or update",
-      choices: operations,
-      requires: ["token"],
-    },
-  },
-  examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
-  callsService: true,
-} as const satisfies Descriptor;
-
-type AckOptions = OptionsOf<typeof descriptor>;
-
 interface Result {
   acknowledged: Acknowledged[];
   failed: (Named & { error: VaultError })[];
@@ -82,19 +45,58 @@ interface Result {
   isTold?: boolean;
 }
 
+const flags = {
+  ...manyFlags,
+  "--all": { ...manyFlags["--all"], help: "every pending exchange" },
+  "--exchange <id>": {
+    help: "this exchange and no other: exit 6 if it was discarded or has expired",
+    conflicts: [...ofMany, "token"],
+  },
+  "--unread": "also acknowledge reads that may not have been delivered (uses up a read)",
+  "--save-cmd <command>":
+    "first pass the recovery document to a shell command, after a --save-cmd that failed",
+  "--saved": "the new credentials are saved elsewhere, after a --save-cmd that failed",
+  "--token <secret>": {
+    help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
+    conflicts: ofMany,
+    requires: ["kind", "operation"],
+  },
+  "--kind <kind>": {
+    help: "with --token: kind of the vault",
+    choices: kinds,
+    requires: ["token"],
+  },
+  "--operation <operation>": {
+    help: "with --token: get or update",
+    choices: operations,
+    requires: ["token"],
+  },
+} as const satisfies Flags;
+
+type AckOptions = OptionValues<typeof flags> & { vaults: readonly string[] };
+
 /** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
-export const ack = command(descriptor, async (app, options) => {
-  const { vaults, token, exchange } = options;
-  if ((token ?? exchange) !== undefined && vaults.length !== 1)
-    throw new VaultError("usage", "--token and --exchange require one vault", {
-      next: [wayTo`vault ack --help`],
-    });
-  const result: Result = { acknowledged: [], failed: [] };
-  const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
-  const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
-  const isAnything = failure === undefined || result.acknowledged.length + result.failed.length > 0;
-  if (result.isTold !== true && isAnything) await print(app.io, result, failure);
-  if (failure !== undefined) throw failure;
+export const ack = command({
+  description:
+    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange ended otherwise. Many vaults: vault help many-vaults.",
+  arguments: { vaults: vaultsArgument },
+  options: flags,
+  examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
+  callsService: true,
+  async run(app, options) {
+    const { vaults, token, exchange } = options;
+    if ((token ?? exchange) !== undefined && vaults.length !== 1)
+      throw new VaultError("usage", "--token and --exchange require one vault", {
+        next: [wayTo`vault ack --help`],
+      });
+    const result: Result = { acknowledged: [], failed: [] };
+    const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
+    const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
+    const isAnything =
+      failure === undefined || result.acknowledged.length + result.failed.length > 0;
+    if (result.isTold !== true && isAnything) await print(app.io, result, failure);
+    if (failure !== undefined) throw failure;
+  },
 });
 
 /** Acknowledges many at a time. @throws as `runAll`; of one alone, and in one document, its error */

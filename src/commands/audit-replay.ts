@@ -18,40 +18,43 @@ import { count as inNumber } from "../terminal/count.ts";
 import type { Rules, VaultReport } from "../documents/audit.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
-const auditReplay = command(descriptor, async ({ io, settings, state }, flags) => {
-  const options = parseAuditReplay(flags, io.host.now());
-  checkTargets({ io, settings }, options);
-  const { interrupted } = io.host;
-  const { map = {} } = options;
-  const { close, ...sources } = await openSources({ io, settings, state }, options);
-  let opened: Replay | undefined;
-  try {
-    const rules = rulesOf(settings, options);
-    const vault = options.vault && vaultOf(options.vault, sources.labels);
-    const timeline = options.timeline === true;
-    const given = { ...sources, ...options, rules, map, vault, timeline };
-    opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
-    if (vault !== undefined) checkVault(io.narrator, vault, opened);
-    const isDocument = io.output.format !== "table" || io.output.field !== undefined;
-    // A report has them in its first lines.
-    if (isDocument) for (const warning of opened.summary.warnings) io.narrator.warn(warning);
-    const finding = findingOf(opened, options.failOn ?? []);
-    await printReplay(io, options, opened).catch((error: unknown) => {
-      // A reader that closes the output early does not change the finding.
-      throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
-    });
-    if (finding !== undefined) throw finding;
-  } catch (error) {
-    if (!interrupted.aborted || error !== interrupted.reason) throw error;
-    throw new VaultError(
-      "interrupted",
-      "interrupted: the replay is incomplete, and nothing was changed",
-      { retry: "safe", cause: error },
-    );
-  } finally {
-    opened?.close();
-    close();
-  }
+const auditReplay = command({
+  ...descriptor,
+  async run({ io, settings, state }, flags) {
+    const options = parseAuditReplay(flags, io.host.now());
+    checkTargets({ io, settings }, options);
+    const { interrupted } = io.host;
+    const { map = {} } = options;
+    const { close, ...sources } = await openSources({ io, settings, state }, options);
+    let opened: Replay | undefined;
+    try {
+      const rules = rulesOf(settings, options);
+      const vault = options.vault && vaultOf(options.vault, sources.labels);
+      const timeline = options.timeline === true;
+      const given = { ...sources, ...options, rules, map, vault, timeline };
+      opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
+      if (vault !== undefined) checkVault(io.narrator, vault, opened);
+      const isDocument = io.output.format !== "table" || io.output.field !== undefined;
+      // A report has them in its first lines.
+      if (isDocument) for (const warning of opened.summary.warnings) io.narrator.warn(warning);
+      const finding = findingOf(opened, options.failOn ?? []);
+      await printReplay(io, options, opened).catch((error: unknown) => {
+        // A reader that closes the output early does not change the finding.
+        throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
+      });
+      if (finding !== undefined) throw finding;
+    } catch (error) {
+      if (!interrupted.aborted || error !== interrupted.reason) throw error;
+      throw new VaultError(
+        "interrupted",
+        "interrupted: the replay is incomplete, and nothing was changed",
+        { retry: "safe", cause: error },
+      );
+    } finally {
+      opened?.close();
+      close();
+    }
+  },
 });
 export { auditReplay as "audit-replay" };
 

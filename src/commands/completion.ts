@@ -1,7 +1,7 @@
-import { command, type Descriptor } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import { script } from "../completion/scripts.ts";
 
-const descriptor = {
+export const completion = command({
   description:
     "Print the script that completes commands, flags, their values and the known vaults. It runs this program, which reads the " +
     'state and never calls the service. Load it in the startup file of your shell: eval "$(vault completion bash)"; in zsh, ' +
@@ -13,9 +13,8 @@ const descriptor = {
     "vault completion fish > vault.fish",
   ],
   mode: "unneeded",
-} as const satisfies Descriptor;
-
-export const completion = command(descriptor, async ({ io }, { shell }) => {
-  const text = script(shell);
-  await io.output.print({ shell, script: text }, () => text);
+  async run({ io }, { shell }) {
+    const text = script(shell);
+    await io.output.print({ shell, script: text }, () => text);
+  },
 });

@@ -42,20 +42,18 @@ const key = {
   values: { from: "list", values: [...configKeys.keys()] },
 } as const;
 
-const list = command(
-  {
-    options: {
-      "--origin":
-        "every setting with its effective value, and where it comes from: flag, variable, profile or default",
-    },
-    examples: [
-      "vault config list",
-      "vault config list --origin",
-      "vault config list --origin --json",
-    ],
-    mode: "fixes-configuration",
+const list = command({
+  options: {
+    "--origin":
+      "every setting with its effective value, and where it comes from: flag, variable, profile or default",
   },
-  async (app, { origin }) => {
+  examples: [
+    "vault config list",
+    "vault config list --origin",
+    "vault config list --origin --json",
+  ],
+  mode: "fixes-configuration",
+  async run(app, { origin }) {
     warnOfProblem(app);
     const { profileInUse, configuration } = app.settings;
     const { directory } = configuration;
@@ -68,16 +66,14 @@ const list = command(
     };
     await app.io.output.show(document, (view) => asTable(document, origin === true, view));
   },
-);
+});
 
 /** @throws `usage` where it is not set */
-const get = command(
-  {
-    arguments: { key },
-    examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
-    mode: "fixes-configuration",
-  },
-  async (app, { key }) => {
+const get = command({
+  arguments: { key },
+  examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
+  mode: "fixes-configuration",
+  async run(app, { key }) {
     const { io, settings, state } = app;
     warnOfProblem(app);
     if (key !== "currentProfile") checkKey(key);
@@ -95,14 +91,12 @@ const get = command(
     const document: Document<"config get"> = { ...shown, value };
     await io.output.print(document, () => `${valueText(value)}\n`);
   },
-);
+});
 
-const path = command(
-  {
-    examples: ["vault config path", "vault config path --json"],
-    mode: "fixes-configuration",
-  },
-  async ({ io, settings }) => {
+const path = command({
+  examples: ["vault config path", "vault config path --json"],
+  mode: "fixes-configuration",
+  async run({ io, settings }) {
     const document: Document<"config path"> = {
       config: configPath(settings.configuration.directory),
       keys: settings.configuration.keys,
@@ -114,7 +108,7 @@ const path = command(
     const rows = Object.entries({ Configuration: config, "Key files": keys, State: state });
     await io.output.print(document, (view) => factsTable(rows, view));
   },
-);
+});
 
 function warnOfProblem({ io, settings }: App): void {
   const { configuration, profileInUse } = settings;
@@ -176,20 +170,18 @@ function asTable(
   return `Profile ${profile}\n${table}${foot}`;
 }
 
-const set = command(
-  {
-    arguments: {
-      key,
-      value: {
-        term: "<value>",
-        help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
-        parse: anyText,
-      },
+const set = command({
+  arguments: {
+    key,
+    value: {
+      term: "<value>",
+      help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
+      parse: anyText,
     },
-    examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
-    mode: "fixes-configuration",
   },
-  async (app, { key, value: given }) => {
+  examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
+  mode: "fixes-configuration",
+  async run(app, { key, value: given }) {
     const { io, settings } = app;
     checkKey(key);
     const whole = await valueOf(io, key, given);
@@ -212,16 +204,14 @@ const set = command(
     const document: Document<"config set"> = { profile: name, key, value: shown };
     await io.output.printDone(document, `${key} = ${valueText(shown)} (profile ${name})`);
   },
-);
+});
 
 /** Removes a setting from the profile; one that is not set is no error. */
-const unset = command(
-  {
-    arguments: { key },
-    examples: ["vault config unset timeout", "vault config unset timeout --json"],
-    mode: "fixes-configuration",
-  },
-  async (app, { key }) => {
+const unset = command({
+  arguments: { key },
+  examples: ["vault config unset timeout", "vault config unset timeout --json"],
+  mode: "fixes-configuration",
+  async run(app, { key }) {
     checkKey(key);
     const { name } = app.settings.profileInUse;
     const { configuration } = await stateFor(app, key, undefined);
@@ -231,16 +221,14 @@ const unset = command(
     const document: Document<"config unset"> = { profile: name, key, value: null };
     await app.io.output.printDone(document, `Removed ${key} from profile ${name}`);
   },
-);
+});
 
 /** @throws `usage` for a profile that is not there */
-const use = command(
-  {
-    arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },
-    examples: ["vault config use default", "vault config use default --json"],
-    mode: "fixes-configuration",
-  },
-  async ({ io, state }, { name }) => {
+const use = command({
+  arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },
+  examples: ["vault config use default", "vault config use default --json"],
+  mode: "fixes-configuration",
+  async run({ io, state }, { name }) {
     // That of the profile in use may be what cannot be used.
     const { configuration } = await state.open({ name, exists: false, settings: {} });
     await configuration.change((current) => {
@@ -250,7 +238,7 @@ const use = command(
     const document: Document<"config use"> = { profile: name };
     await io.output.printDone(document, `Switched to profile ${name}`);
   },
-);
+});
 
 async function valueOf(io: Io, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;

@@ -1,4 +1,4 @@
-import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import { command, type Flags, type OptionValues } from "../cli/command.ts";
 import type { MakeView } from "../cli/output.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
 import { loadView } from "../handover/handover.ts";
@@ -22,76 +22,77 @@ import { jsonText } from "../terminal/redactor.ts";
 import { namedFingerprint } from "../terminal/secrets.ts";
 import { command as wayTo, noted } from "../way.ts";
 
-const descriptor = {
+const flags = {
+  ...newVaultFlags,
+  ...contentsFlags,
+  "--hashed-pin <secret>": "online vaults: base64, required by every read: @FILE, -, env:NAME",
+  "--max-usage <n>": {
+    help: "offline vaults: how often it can be read",
+    parse: wholeNumber,
+  },
+  "--expiry-date <date>": "offline vaults: when the service deletes it (ISO 8601)",
+  "--metadata <key=value...>": {
+    help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
+    parse: anyText,
+  },
+  ...externalRefFlag,
+} as const satisfies Flags;
+
+type CreateOptions = OptionValues<typeof flags>;
+
+/** Creates a vault. Exit 0 means: its credentials are in the state. */
+export const create = command({
   description:
     "Create a vault. Its credentials are stored durably before anything is printed. If the response is lost (exit 10) or the program is " +
     "killed, a vault may exist whose credentials nobody has: look for its external reference in the console. " +
     extended,
-  options: {
-    ...newVaultFlags,
-    ...contentsFlags,
-    "--hashed-pin <secret>": "online vaults: base64, required by every read: @FILE, -, env:NAME",
-    "--max-usage <n>": {
-      help: "offline vaults: how often it can be read",
-      parse: wholeNumber,
-    },
-    "--expiry-date <date>": "offline vaults: when the service deletes it (ISO 8601)",
-    "--metadata <key=value...>": {
-      help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
-      parse: anyText,
-    },
-    ...externalRefFlag,
-  },
+  options: flags,
   examples: [
     "vault create --kind generic/offline --content @note.txt --label note",
     "vault create --kind generic/offline --content @note.txt --max-usage 3",
     "vault create --kind generic/offline --content @note.txt --metadata team=ops",
     "vault create --kind credit-card/offline --card @card.json --json",
   ],
-} as const satisfies Descriptor;
-
-type CreateOptions = OptionsOf<typeof descriptor>;
-
-/** Creates a vault. Exit 0 means: its credentials are in the state. */
-export const create = command(descriptor, async (app, options) => {
-  const { io } = app;
-  const metadata = readMetadata(options.metadata);
-  const kind = await chooseKind(io, options);
-  checkOptions(options, kind, io.host.now());
-  await app.service.client();
-  const given = await readContents(io, options);
-  const hashedPin = await readHashedPin(io, options);
-  const { maxUsage, expiryDate: date, label = null } = options;
-  const contents = await completeContents(io, kind, given);
-  // In a form that cannot be read as the local time of the service.
-  const expiryDate = date && new Date(fields.instant(date) ?? 0).toISOString();
-  const vault = { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
-  const device = isOnline(kind) ? await app.service.device() : undefined;
-  if (isOnline(kind) && device === undefined)
-    throw new VaultError(
-      "usage",
-      "an online vault is created with a device, which every later read must match; nothing was sent",
-      { hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device" },
-    );
-  if (label !== null) await checkLabel(app.state, label);
-  const request = { vault, device, metadata, label: label ?? undefined };
-  await loadView(io);
-  const { success, credentials, generation } = await createLocked(app, kind, options, request);
-  const { uuid, usesRemaining, autoLockDate } = success;
-  const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
-  const created = { generation, fingerprint };
-  const answered = { ...success.vault, uuid };
-  const document: Document<"create"> = { uuid, label, vault: answered, kind, created };
-  const dates = { expiryDate: success.expiryDate, autoLockDate };
-  const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
-  const table: MakeView = async (view) =>
-    (await import("../cli/vault-view.ts")).vaultTable(shown, view);
-  await io.output.printDone(document, table, {
-    what: `vault ${uuid} was created, and its credentials are stored`,
-    uuid,
-    next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
-  });
-  io.narrator.note(`Credentials stored (generation ${generation}).`, [wayTo`vault get ${uuid}`]);
+  async run(app, options) {
+    const { io } = app;
+    const metadata = readMetadata(options.metadata);
+    const kind = await chooseKind(io, options);
+    checkOptions(options, kind, io.host.now());
+    await app.service.client();
+    const given = await readContents(io, options);
+    const hashedPin = await readHashedPin(io, options);
+    const { maxUsage, expiryDate: date, label = null } = options;
+    const contents = await completeContents(io, kind, given);
+    // In a form that cannot be read as the local time of the service.
+    const expiryDate = date && new Date(fields.instant(date) ?? 0).toISOString();
+    const vault = { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
+    const device = isOnline(kind) ? await app.service.device() : undefined;
+    if (isOnline(kind) && device === undefined)
+      throw new VaultError(
+        "usage",
+        "an online vault is created with a device, which every later read must match; nothing was sent",
+        { hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device" },
+      );
+    if (label !== null) await checkLabel(app.state, label);
+    const request = { vault, device, metadata, label: label ?? undefined };
+    await loadView(io);
+    const { success, credentials, generation } = await createLocked(app, kind, options, request);
+    const { uuid, usesRemaining, autoLockDate } = success;
+    const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
+    const created = { generation, fingerprint };
+    const answered = { ...success.vault, uuid };
+    const document: Document<"create"> = { uuid, label, vault: answered, kind, created };
+    const dates = { expiryDate: success.expiryDate, autoLockDate };
+    const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
+    const table: MakeView = async (view) =>
+      (await import("../cli/vault-view.ts")).vaultTable(shown, view);
+    await io.output.printDone(document, table, {
+      what: `vault ${uuid} was created, and its credentials are stored`,
+      uuid,
+      next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
+    });
+    io.narrator.note(`Credentials stored (generation ${generation}).`, [wayTo`vault get ${uuid}`]);
+  },
 });
 
 async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {

@@ -9,22 +9,20 @@ import { exchangeFlags, extended, externalRefFlag } from "../input/flags.ts";
 import { lookUp } from "../input/read-start.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-const deleteCommand = command(
-  {
-    description:
-      "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials in the state: " +
-      `wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
-    arguments: { uuid: vaultArgument },
-    options: {
-      ...externalRefFlag,
-      "--discard-pending": "even if an exchange is held",
-      "--force": exchangeFlags["--force"],
-      "--yes": "do not ask",
-    },
-    examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
-    callsService: true,
+const deleteCommand = command({
+  description:
+    "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials in the state: " +
+    `wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
+  arguments: { uuid: vaultArgument },
+  options: {
+    ...externalRefFlag,
+    "--discard-pending": "even if an exchange is held",
+    "--force": exchangeFlags["--force"],
+    "--yes": "do not ask",
   },
-  async (app, options) => {
+  examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
+  callsService: true,
+  async run(app, options) {
     await app.service.client();
     const target = await askVault(app, options.uuid, "delete");
     const request = {
@@ -54,6 +52,6 @@ const deleteCommand = command(
     };
     await app.io.output.printDone(document, (view) => [vaultLine(view, target, words)], done);
   },
-);
+});
 
 export { deleteCommand as delete };

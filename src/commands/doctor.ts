@@ -1,4 +1,4 @@
-import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import type { SettingsPart } from "../parts/basics.ts";
 import { configPath, readConfiguration } from "../settings/config-file.ts";
 import type { App } from "../app.ts";
@@ -18,7 +18,7 @@ import { count } from "../terminal/count.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wayLines, wayText } from "../way.ts";
 
-const descriptor = {
+export const doctor = command({
   description:
     "Check the configuration, the key, the state, the clock, TLS, and whether the service can be reached and refuses the application; say what to do " +
     "about each finding. Changes nothing, and sends nothing about a vault: one request without credentials, and the acknowledgement of " +
@@ -33,30 +33,26 @@ const descriptor = {
   },
   examples: ["vault doctor", "vault doctor --offline --fail-on warn", "vault doctor --json"],
   mode: "lenient",
-} as const satisfies Descriptor;
-
-type DoctorOptions = OptionsOf<typeof descriptor>;
-
-export const doctor = command(descriptor, async (app, options) => {
-  const checks = await examine(app, options);
-  // What was stopped is no finding.
-  app.io.host.interrupted.throwIfAborted();
-  const { failOn = "error" } = options;
-  const isBad = ({ level }: Finding): boolean =>
-    failOn !== "never" && (level === "error" || level === failOn);
-  const found = checks.filter(isBad);
-  const names = found.map(({ check }) => check).join(", ");
-  const failure =
-    found.length === 0 ? undefined : new VaultError("finding", `${summary(found)}: ${names}`);
-  await app.io.output.show({ checks }, (view) => doctorTable(checks, view), failure);
+  async run(app, options) {
+    const checks = await examine(app, options.offline === true);
+    // What was stopped is no finding.
+    app.io.host.interrupted.throwIfAborted();
+    const { failOn = "error" } = options;
+    const isBad = ({ level }: Finding): boolean =>
+      failOn !== "never" && (level === "error" || level === failOn);
+    const found = checks.filter(isBad);
+    const names = found.map(({ check }) => check).join(", ");
+    const failure =
+      found.length === 0 ? undefined : new VaultError("finding", `${summary(found)}: ${names}`);
+    await app.io.output.show({ checks }, (view) => doctorTable(checks, view), failure);
+  },
 });
 
-async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
+async function examine(app: App, isOffline: boolean): Promise<Finding[]> {
   const { problem } = app.settings.configuration;
   const findings = [ok("node", `Node ${app.io.host.versions.node}`)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  const isOffline = options.offline === true;
   const [application, state, service] = await Promise.all([
     applicationFinding(app, isOffline).catch((error: unknown) =>
       failed("application", asVaultError(error)),

@@ -14,24 +14,22 @@ import { defined } from "../defined.ts";
 import { command as wayTo, noted } from "../way.ts";
 
 /** @throws `no-credentials` for a vault that has none */
-const exportVaults = command(
-  {
-    description:
-      "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
-    arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
-    options: {
-      "--all": {
-        help: "every vault, one per line, as vault import --file reads them",
-        conflicts: ["uuid", "generation"],
-      },
-      "--generation <n>": {
-        help: "these stored credentials, even refused or superseded ones",
-        parse: wholeNumber,
-      },
+const exportVaults = command({
+  description:
+    "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
+  arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
+  options: {
+    "--all": {
+      help: "every vault, one per line, as vault import --file reads them",
+      conflicts: ["uuid", "generation"],
     },
-    examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
+    "--generation <n>": {
+      help: "these stored credentials, even refused or superseded ones",
+      parse: wholeNumber,
+    },
   },
-  async (app, options) => {
+  examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
+  async run(app, options) {
     const { uuid, all, generation } = options;
     const target = all === true ? undefined : await askVault(app, uuid, "export");
     const { output, host } = app.io;
@@ -42,7 +40,7 @@ const exportVaults = command(
       serialize(exported, { field: output.field, format }, host.stdout.isTTY) ?? "",
     );
   },
-);
+});
 export { exportVaults as export };
 
 /** Vaults of one service only. */

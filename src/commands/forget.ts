@@ -9,21 +9,18 @@ import { askVault } from "../input/ask.ts";
 import { bySince } from "../terminal/narrator.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
-export const forget = command(
-  {
-    description:
-      "Remove a vault's credentials from the state. The counters toward lockout are kept.",
-    arguments: { uuid: vaultArgument },
-    options: {
-      "--discard-pending": "even if an exchange is open or in doubt",
-      "--yes": "do not ask",
-    },
-    examples: [
-      "vault export $VAULT > copy.json && vault forget $VAULT",
-      "vault forget $VAULT --json",
-    ],
+export const forget = command({
+  description: "Remove a vault's credentials from the state. The counters toward lockout are kept.",
+  arguments: { uuid: vaultArgument },
+  options: {
+    "--discard-pending": "even if an exchange is open or in doubt",
+    "--yes": "do not ask",
   },
-  async (app, options) => {
+  examples: [
+    "vault export $VAULT > copy.json && vault forget $VAULT",
+    "vault forget $VAULT --json",
+  ],
+  async run(app, options) {
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
@@ -50,4 +47,4 @@ export const forget = command(
       ];
     });
   },
-);
+});

@@ -5,29 +5,27 @@ import { exchangeFlags, outFlag, deliveryFlags, manyFlags, runFlag } from "../in
 import { runVaults } from "../runs/vaults.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
-export const get = command(
-  {
-    description:
-      "Read a vault: start, store the new credentials durably, print the contents, acknowledge. Many vaults: vault help many-vaults.",
-    arguments: { vaults: vaultsArgument },
-    options: {
-      ...exchangeFlags,
-      ...outFlag,
-      ...manyFlags,
-      ...deliveryFlags,
-      ...runFlag,
-      "--yes": "skip the confirmation of --generation with --force",
-    },
-    examples: [
-      "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
-      "vault get $VAULT --json",
-      "vault get $VAULT --field vault.creditCard.number",
-      "vault get $VAULT --dry-run",
-      "vault get --all --out-dir cards --run 2026-11",
-    ],
-    callsService: true,
+export const get = command({
+  description:
+    "Read a vault: start, store the new credentials durably, print the contents, acknowledge. Many vaults: vault help many-vaults.",
+  arguments: { vaults: vaultsArgument },
+  options: {
+    ...exchangeFlags,
+    ...outFlag,
+    ...manyFlags,
+    ...deliveryFlags,
+    ...runFlag,
+    "--yes": "skip the confirmation of --generation with --force",
   },
-  async (app, options) => {
+  examples: [
+    "vault get $VAULT --kind credit-card/offline --credentials @pair.json",
+    "vault get $VAULT --json",
+    "vault get $VAULT --field vault.creditCard.number",
+    "vault get $VAULT --dry-run",
+    "vault get --all --out-dir cards --run 2026-11",
+  ],
+  callsService: true,
+  async run(app, options) {
     if (options.out !== undefined && app.io.output.field !== undefined)
       throw new VaultError(
         "usage",
@@ -39,4 +37,4 @@ export const get = command(
     if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout);
     return await runVaults(app, options, "get");
   },
-);
+});

@@ -1,5 +1,5 @@
 import type { App } from "../app.ts";
-import { command, vaultsArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import { command, vaultsArgument } from "../cli/command.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
@@ -18,7 +18,7 @@ import { command as wayTo } from "../way.ts";
 import { countersOf, describeBreaker, sayNext } from "./status/vault-status.ts";
 import { guardList } from "./status/view.ts";
 
-const descriptor = {
+export const guard = command({
   description:
     "Show the counters toward lockout, what the guard would refuse, and the circuit breaker of each service that did not respond. Never calls the service.",
   arguments: { vaults: { ...vaultsArgument, help: `${vaultsArgument.help} (default: all)` } },
@@ -52,50 +52,50 @@ const descriptor = {
     "vault guard $VAULT --reset",
     "vault guard --all --reset --unanswered",
   ],
-} as const satisfies Descriptor;
-
-type GuardOptions = OptionsOf<typeof descriptor>;
-
-export const guard = command(descriptor, async (app, options) => {
-  const { vaults: names, all = false } = options;
-  const to = resetBy(options);
-  if (to !== undefined && to !== "unanswered" && names.length > 1)
-    throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
-      next: [wayTo`vault guard VAULT --reset`],
-    });
-  const given: string[] = [];
-  for (const name of names) given.push(await vaultNamed(app, name));
-  if (to !== undefined && !all && given.length === 0)
-    given.push(await askVault(app, undefined, "guard --reset"));
-  const store = await app.state.store();
-  const read = async (): Promise<VaultRecord[]> => {
-    if (given.length === 0) return await store.list();
-    const records: VaultRecord[] = [];
-    for (const uuid of new Set(given.map((each) => each.toLowerCase()))) {
-      const found = await Array.fromAsync(store.each(uuid));
-      if (found.length === 0) throw noCredentials(uuid);
-      records.push(...found);
-    }
-    return records.toSorted(byLabel);
-  };
-  const known = await read();
-  const isCountedHere = (one: VaultRecord): boolean =>
-    one.service === app.settings.serviceName() && one.unansweredStarts + one.possiblyFailed > 0;
-  const chosen = all ? known.filter(isCountedHere).map(({ uuid }) => uuid) : given;
-  if (to !== undefined) await reset(app, to, chosen, options);
-  const circumstances = { policy: app.settings.policy, clock: store };
-  const vaults = (to === undefined ? known : await read()).map((record) =>
-    describeGuard(record, circumstances),
-  );
-  const breakers = (await store.breakers()).map((breaker) =>
-    describeBreaker(breaker, store.breaker(breaker.service).now()),
-  );
-  const document = { vaults, breakers };
-  await app.io.output.show(document, (view) => guardList(document, view));
-  sayNext(
-    app.io.narrator,
-    vaults.filter(({ refuses }) => refuses !== null),
-  );
+  async run(app, options) {
+    const { vaults: names, all = false } = options;
+    const { failed: failedAttempts, starts: unackedStarts } = options;
+    const counters = defined({ failedAttempts, unackedStarts });
+    const exact = Object.keys(counters).length > 0 ? counters : "all";
+    const to = options.reset !== true ? undefined : options.unanswered ? "unanswered" : exact;
+    if (to !== undefined && to !== "unanswered" && names.length > 1)
+      throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
+        next: [wayTo`vault guard VAULT --reset`],
+      });
+    const given: string[] = [];
+    for (const name of names) given.push(await vaultNamed(app, name));
+    if (to !== undefined && !all && given.length === 0)
+      given.push(await askVault(app, undefined, "guard --reset"));
+    const store = await app.state.store();
+    const read = async (): Promise<VaultRecord[]> => {
+      if (given.length === 0) return await store.list();
+      const records: VaultRecord[] = [];
+      for (const uuid of new Set(given.map((each) => each.toLowerCase()))) {
+        const found = await Array.fromAsync(store.each(uuid));
+        if (found.length === 0) throw noCredentials(uuid);
+        records.push(...found);
+      }
+      return records.toSorted(byLabel);
+    };
+    const known = await read();
+    const isCountedHere = (one: VaultRecord): boolean =>
+      one.service === app.settings.serviceName() && one.unansweredStarts + one.possiblyFailed > 0;
+    const chosen = all ? known.filter(isCountedHere).map(({ uuid }) => uuid) : given;
+    if (to !== undefined) await reset(app, to, chosen, options);
+    const circumstances = { policy: app.settings.policy, clock: store };
+    const vaults = (to === undefined ? known : await read()).map((record) =>
+      describeGuard(record, circumstances),
+    );
+    const breakers = (await store.breakers()).map((breaker) =>
+      describeBreaker(breaker, store.breaker(breaker.service).now()),
+    );
+    const document = { vaults, breakers };
+    await app.io.output.show(document, (view) => guardList(document, view));
+    sayNext(
+      app.io.narrator,
+      vaults.filter(({ refuses }) => refuses !== null),
+    );
+  },
 });
 
 export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
@@ -111,19 +111,11 @@ export function describeGuard(record: VaultRecord, circumstances: Circumstances)
   };
 }
 
-/** What --reset makes of the counters; undefined where they are only shown. */
-function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterReset | undefined {
-  if (reset !== true) return undefined;
-  if (unanswered === true) return "unanswered";
-  if (failed === undefined && starts === undefined) return "all";
-  return defined({ failedAttempts: failed, unackedStarts: starts });
-}
-
 async function reset(
   app: App,
   to: CounterReset,
   vaults: readonly string[],
-  { all, yes }: GuardOptions,
+  { all, yes }: { all?: boolean | undefined; yes?: boolean | undefined },
 ): Promise<void> {
   const store = await app.state.store();
   const services = new Set(all === true ? [app.settings.serviceName()] : []);

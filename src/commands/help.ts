@@ -8,28 +8,26 @@ import { jsonText } from "../terminal/redactor.ts";
 import { command as wayTo } from "../way.ts";
 
 /** @throws `usage` where the words name nothing */
-export const help = command(
-  {
-    description:
-      `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +
-      "vault help json [COMMAND] prints the JSON Schema of what commands print.",
-    arguments: {
-      words: {
-        term: "[words...]",
-        help: "command or topic",
-        values: {
-          from: "commands",
-          also: [
-            { value: "json", description: "JSON Schema of what commands print" },
-            ...Object.entries(topics).map(([value, description]) => ({ value, description })),
-          ],
-        },
+export const help = command({
+  description:
+    `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +
+    "vault help json [COMMAND] prints the JSON Schema of what commands print.",
+  arguments: {
+    words: {
+      term: "[words...]",
+      help: "command or topic",
+      values: {
+        from: "commands",
+        also: [
+          { value: "json", description: "JSON Schema of what commands print" },
+          ...Object.entries(topics).map(([value, description]) => ({ value, description })),
+        ],
       },
     },
-    examples: ["vault help get", "vault help exit-codes", "vault help json get"],
-    mode: "unneeded",
   },
-  async ({ io: { output } }, { words }, program) => {
+  examples: ["vault help get", "vault help exit-codes", "vault help json get"],
+  mode: "unneeded",
+  async run({ io: { output } }, { words }, program) {
     const show = async (document: Document<"help">, text: string): Promise<void> =>
       await output.show(document, () => text);
     const [first = "", ...rest] = words;
@@ -48,7 +46,7 @@ export const help = command(
       await show({ command: name, summary: found.summary(), text }, text);
     }
   },
-);
+});
 
 /** @throws `usage` for words that name no document */
 function schema(words: readonly string[]): object {

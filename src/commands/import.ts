@@ -1,4 +1,4 @@
-import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import { command, type Flags, type OptionValues } from "../cli/command.ts";
 import { uuid } from "../cli/values.ts";
 import { newVaultFlags } from "../input/flags.ts";
 import * as z from "zod/mini";
@@ -33,35 +33,6 @@ import { checkGiven } from "../protocol/validate.ts";
 import { namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
 import { command as wayTo } from "../way.ts";
 
-const descriptor = {
-  description:
-    "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
-  arguments: {
-    uuid: {
-      term: "[uuid]",
-      help: "the vault (or --file for many)",
-      values: { from: "vaults" },
-      parse: uuid,
-    },
-  },
-  options: {
-    ...newVaultFlags,
-    "--credentials <secret>":
-      "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
-    "--file <file>": {
-      help: "import many vaults, as vault export --all writes them; - is standard input",
-      conflicts: ["uuid", "kind", "credentials", "label"],
-    },
-  },
-  examples: [
-    "vault import $VAULT --kind credit-card/offline --credentials @pair.json",
-    "vault import $VAULT --credentials @pair.json --label 'spare card'",
-    "vault import --file vaults.ndjson",
-  ],
-} as const satisfies Descriptor;
-
-type ImportOptions = OptionsOf<typeof descriptor>;
-
 interface Entry {
   uuid: string;
   kind: Kind | undefined;
@@ -73,11 +44,41 @@ interface Entry {
 type Line = Entry & { place: Place };
 type Failed = Line & { error: VaultError };
 
+const flags = {
+  ...newVaultFlags,
+  "--credentials <secret>":
+    "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
+  "--file <file>": {
+    help: "import many vaults, as vault export --all writes them; - is standard input",
+    conflicts: ["uuid", "kind", "credentials", "label"],
+  },
+} as const satisfies Flags;
+
+type ImportOptions = OptionValues<typeof flags> & { uuid?: string | undefined };
+
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-const importVaults = command(descriptor, async (app, options) => {
-  if (options.file !== undefined) return await importFile(app, options.file);
-  const imported = await importOne(app, await readOne(app, options));
-  await print(app.io, [imported], []);
+const importVaults = command({
+  description:
+    "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
+  arguments: {
+    uuid: {
+      term: "[uuid]",
+      help: "the vault (or --file for many)",
+      values: { from: "vaults" },
+      parse: uuid,
+    },
+  },
+  options: flags,
+  examples: [
+    "vault import $VAULT --kind credit-card/offline --credentials @pair.json",
+    "vault import $VAULT --credentials @pair.json --label 'spare card'",
+    "vault import --file vaults.ndjson",
+  ],
+  async run(app, options) {
+    if (options.file !== undefined) return await importFile(app, options.file);
+    const imported = await importOne(app, await readOne(app, options));
+    await print(app.io, [imported], []);
+  },
 });
 export { importVaults as import };
 

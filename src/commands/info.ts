@@ -13,24 +13,22 @@ import { askVault } from "../input/ask.ts";
 import { lookUp } from "../input/read-start.ts";
 
 /** Sends no credentials of the vault, and changes nothing of what is known here. */
-export const info = command(
-  {
-    description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and does not count toward lockout. ${extended}`,
-    arguments: { uuid: vaultArgument },
-    options: {
-      "--kind <kind>": {
-        help: "required for a vault that is not known here",
-        choices: kinds,
-      },
+export const info = command({
+  description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and does not count toward lockout. ${extended}`,
+  arguments: { uuid: vaultArgument },
+  options: {
+    "--kind <kind>": {
+      help: "required for a vault that is not known here",
+      choices: kinds,
     },
-    examples: [
-      "vault info $VAULT",
-      "vault info $VAULT --json",
-      "vault info $VAULT --field info.autoLockDate",
-    ],
-    callsService: true,
   },
-  async (app, options) => {
+  examples: [
+    "vault info $VAULT",
+    "vault info $VAULT --json",
+    "vault info $VAULT --field info.autoLockDate",
+  ],
+  callsService: true,
+  async run(app, options) {
     await app.service.client();
     const target = await askVault(app, options.uuid, "info");
     const record = await lookUp(app, target);
@@ -52,4 +50,4 @@ export const info = command(
     const shown = { ...vault, usesRemaining, dates: info, metadata };
     await app.io.output.print(document, (view) => vaultTable(shown, view));
   },
-);
+});

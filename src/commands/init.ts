@@ -1,4 +1,4 @@
-import { command, type Descriptor } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
@@ -32,7 +32,8 @@ import {
 import { command as wayTo, noted } from "../way.ts";
 import { probeFinding, reachFindings } from "./doctor/findings.ts";
 
-const descriptor = {
+/** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
+export const init = command({
   description:
     "Set up a profile: the service, the application and its key (stored encrypted), and the place of the state. Asks for what is not " +
     "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
@@ -46,90 +47,88 @@ const descriptor = {
     "vault init --profile prod --live --base-url https://vaults.example.com",
   ],
   mode: "fixes-configuration",
-} as const satisfies Descriptor;
+  async run(app, options) {
+    const { io, settings } = app;
+    const name = await nameOf(app);
+    const former = await mayChange(app, name, options.force === true);
+    const had = (each: SettingName): string | undefined => profileValue(former, each);
+    const left = requiredSettings.filter((each) => given(app, each) === undefined);
+    const missing = left.filter((each) => had(each) === undefined);
+    if (missing.length > 0 && !io.ask.isPossible) throw missingSettings(missing, []);
+    // A person who gave all by flags has decided.
+    const isAsked = io.ask.isPossible && left.length > 0;
+    const decided = (each: SettingName): string | undefined =>
+      given(app, each) ?? (io.ask.isPossible ? undefined : had(each));
 
-/** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
-export const init = command(descriptor, async (app, options) => {
-  const { io, settings } = app;
-  const name = await nameOf(app);
-  const former = await mayChange(app, name, options.force === true);
-  const had = (each: SettingName): string | undefined => profileValue(former, each);
-  const left = requiredSettings.filter((each) => given(app, each) === undefined);
-  const missing = left.filter((each) => had(each) === undefined);
-  if (missing.length > 0 && !io.ask.isPossible) throw missingSettings(missing, []);
-  // A person who gave all by flags has decided.
-  const isAsked = io.ask.isPossible && left.length > 0;
-  const decided = (each: SettingName): string | undefined =>
-    given(app, each) ?? (io.ask.isPossible ? undefined : had(each));
+    let profile = await keptFlags(app, former);
+    const baseUrl =
+      decided("baseUrl") ??
+      (await io.ask.text({
+        message: "Base URL of the service",
+        rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
+        initial: had("baseUrl"),
+      }));
+    serviceName({ ...settings, baseUrl });
+    const appUuid =
+      decided("appUuid") ??
+      (await io.ask.text({
+        message: "Application UUID",
+        rule: brokenUuid,
+        initial: had("appUuid"),
+      }));
+    for (const [key, value] of Object.entries({ baseUrl, appUuid }))
+      profile = withValue(profile, key, parseConfigValue(key, value));
+    const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);
+    const location =
+      isAsked && given(app, "state") === undefined
+        ? await askLocation(app, name, had("state"))
+        : undefined;
+    if (isShared(location)) profile = withValue(profile, "state", storable(io, location));
+    else if (location !== undefined && isShared(had("state")))
+      profile = withValue(profile, "state", undefined);
+    const isLive =
+      options.live === true ||
+      (isAsked &&
+        (await io.ask.confirm(
+          "Is this production? (adds a banner, confirms updates)",
+          had("live") === "true",
+        )));
+    if (isLive || isAsked) profile = withValue(profile, "live", isLive || undefined);
 
-  let profile = await keptFlags(app, former);
-  const baseUrl =
-    decided("baseUrl") ??
-    (await io.ask.text({
-      message: "Base URL of the service",
-      rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
-      initial: had("baseUrl"),
-    }));
-  serviceName({ ...settings, baseUrl });
-  const appUuid =
-    decided("appUuid") ??
-    (await io.ask.text({
-      message: "Application UUID",
-      rule: brokenUuid,
-      initial: had("appUuid"),
-    }));
-  for (const [key, value] of Object.entries({ baseUrl, appUuid }))
-    profile = withValue(profile, key, parseConfigValue(key, value));
-  const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);
-  const location =
-    isAsked && given(app, "state") === undefined
-      ? await askLocation(app, name, had("state"))
-      : undefined;
-  if (isShared(location)) profile = withValue(profile, "state", storable(io, location));
-  else if (location !== undefined && isShared(had("state")))
-    profile = withValue(profile, "state", undefined);
-  const isLive =
-    options.live === true ||
-    (isAsked &&
-      (await io.ask.confirm(
-        "Is this production? (adds a banner, confirms updates)",
-        had("live") === "true",
-      )));
-  if (isLive || isAsked) profile = withValue(profile, "live", isLive || undefined);
-
-  const local = await app.state.open({
-    name,
-    exists: false,
-    settings: isShared(location) ? { ...profile, state: location } : profile,
-  });
-  const problem = local.state.isShared
-    ? (await (await local.state.whole()).inspect()).problem
-    : null;
-  const place = { profile: name, key: "apiKey" } as const;
-  const { currentProfile = "default" } = await local.configuration.change((current) => {
-    const sealed = apiKey === undefined ? undefined : local.configuration.seal(place, apiKey);
-    const saved = sealed === undefined ? profile : withValue(profile, "apiKey", sealed);
-    const isFirst = Object.keys(current.profiles).length === 0;
-    const used = current.currentProfile ?? (isFirst ? name : undefined);
-    return { ...withProfile(current, name, saved), ...defined({ currentProfile: used }) };
-  });
-  const current = currentProfile === name;
-  const path = configPath(settings.configuration.directory);
-  const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
-  const document: Document<"init"> = { profile: name, path, current };
-  await io.output.printDone(document, `Saved profile ${name} (${path})${how}`);
-  await verify(
-    app,
-    resolveSettings(settings.flags, io.host.env, profile),
-    async () => apiKey ?? (await local.configuration.open(place, had("apiKey") ?? "")),
-  );
-  if (problem !== null) io.narrator.warn(withHint(problem.message, problem.facts.hint));
-  const used = current ? [] : ["--profile", name];
-  io.narrator.note("", [
-    ...(problem?.facts.next ?? []).slice(0, 1),
-    wayTo`vault doctor ${used}`,
-    local.state.isShared ? wayTo`vault status ${used}` : wayTo`vault import ${used}`,
-  ]);
+    const local = await app.state.open({
+      name,
+      exists: false,
+      settings: isShared(location) ? { ...profile, state: location } : profile,
+    });
+    const problem = local.state.isShared
+      ? (await (await local.state.whole()).inspect()).problem
+      : null;
+    const place = { profile: name, key: "apiKey" } as const;
+    const { currentProfile = "default" } = await local.configuration.change((current) => {
+      const sealed = apiKey === undefined ? undefined : local.configuration.seal(place, apiKey);
+      const saved = sealed === undefined ? profile : withValue(profile, "apiKey", sealed);
+      const isFirst = Object.keys(current.profiles).length === 0;
+      const used = current.currentProfile ?? (isFirst ? name : undefined);
+      return { ...withProfile(current, name, saved), ...defined({ currentProfile: used }) };
+    });
+    const current = currentProfile === name;
+    const path = configPath(settings.configuration.directory);
+    const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
+    const document: Document<"init"> = { profile: name, path, current };
+    await io.output.printDone(document, `Saved profile ${name} (${path})${how}`);
+    await verify(
+      app,
+      resolveSettings(settings.flags, io.host.env, profile),
+      async () => apiKey ?? (await local.configuration.open(place, had("apiKey") ?? "")),
+    );
+    if (problem !== null) io.narrator.warn(withHint(problem.message, problem.facts.hint));
+    const used = current ? [] : ["--profile", name];
+    io.narrator.note("", [
+      ...(problem?.facts.next ?? []).slice(0, 1),
+      wayTo`vault doctor ${used}`,
+      local.state.isShared ? wayTo`vault status ${used}` : wayTo`vault import ${used}`,
+    ]);
+  },
 });
 
 const withHint = (message: string, hint: string | undefined): string =>

@@ -5,17 +5,15 @@ import { noCredentials } from "../exchange/records.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 
-export const label = command(
-  {
-    description:
-      "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
-    arguments: {
-      uuid: { ...vaultArgument, term: "<vault>" },
-      text: { term: "<text>", help: "its new label", parse: values.label },
-    },
-    examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
+export const label = command({
+  description:
+    "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
+  arguments: {
+    uuid: { ...vaultArgument, term: "<vault>" },
+    text: { term: "<text>", help: "its new label", parse: values.label },
   },
-  async ({ io, service }, { uuid, text }) => {
+  examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
+  async run({ io, service }, { uuid, text }) {
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);
       await session.setLabel(text);
@@ -24,4 +22,4 @@ export const label = command(
     const document: Document<"label"> = { uuid, label: text };
     await io.output.printDone(document, (view) => [vaultLine(view, uuid, text)]);
   },
-);
+});

@@ -12,44 +12,42 @@ const { "--no-ack": _, ...startFlags } = exchangeFlags;
  * Starts a program with the contents of a vault. Ends with 0 once that has ended with 0 and the vault is acknowledged; with
  * --ack-after, with what the program ends with.
  */
-export const run = command(
-  {
-    description:
-      "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
-      "input. The program inherits the standard streams, the terminal and signals. The vault is acknowledged if the program exits with 0; with --ack-after, " +
-      "when it has run that long, and vault run exits with the program's exit code. Otherwise the exchange is held: exit 11. " +
-      "Without --dry-run, --json affects errors only.",
-    arguments: {
-      vault: { ...vaultArgument, term: "<vault>" },
-      command: {
-        term: "<command...>",
-        help: "program and arguments, after --",
-        parse: anyText,
-        values: { from: "programs" },
-      },
+export const run = command({
+  description:
+    "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
+    "input. The program inherits the standard streams, the terminal and signals. The vault is acknowledged if the program exits with 0; with --ack-after, " +
+    "when it has run that long, and vault run exits with the program's exit code. Otherwise the exchange is held: exit 11. " +
+    "Without --dry-run, --json affects errors only.",
+  arguments: {
+    vault: { ...vaultArgument, term: "<vault>" },
+    command: {
+      term: "<command...>",
+      help: "program and arguments, after --",
+      parse: anyText,
+      values: { from: "programs" },
     },
-    options: {
-      "--env <name=field...>":
-        "set a variable to a field of the document, as --field prints it; repeat it for more",
-      "--stdin":
-        "pass the whole document, as get --json prints it but for the credentials, on standard input",
-      "--ack-after <duration>":
-        "acknowledge when the program has run that long, such as 10s: for a service",
-      "--run <name>": {
-        help: "name of this delivery: what is done under it is not done again",
-        parse: runName,
-      },
-      ...passedFlag,
-      ...startFlags,
-      "--yes": "skip the confirmation of --generation with --force",
-    },
-    examples: [
-      "vault run $VAULT --env CARD=vault.creditCard.number -- sh -c 'echo ${#CARD}'",
-      "vault run $VAULT --stdin -- wc -c",
-      "vault run $VAULT --env CARD=vault.creditCard.number --ack-after 1s -- sleep 2",
-    ],
   },
-  async (app, options) => {
+  options: {
+    "--env <name=field...>":
+      "set a variable to a field of the document, as --field prints it; repeat it for more",
+    "--stdin":
+      "pass the whole document, as get --json prints it but for the credentials, on standard input",
+    "--ack-after <duration>":
+      "acknowledge when the program has run that long, such as 10s: for a service",
+    "--run <name>": {
+      help: "name of this delivery: what is done under it is not done again",
+      parse: runName,
+    },
+    ...passedFlag,
+    ...startFlags,
+    "--yes": "skip the confirmation of --generation with --force",
+  },
+  examples: [
+    "vault run $VAULT --env CARD=vault.creditCard.number -- sh -c 'echo ${#CARD}'",
+    "vault run $VAULT --stdin -- wc -c",
+    "vault run $VAULT --env CARD=vault.creditCard.number --ack-after 1s -- sleep 2",
+  ],
+  async run(app, options) {
     const { io } = app;
     const { vault, env, stdin, command, ackAfter, withCredentials, run } = options;
     const { field } = io.output;
@@ -72,4 +70,4 @@ export const run = command(
     }
     return (await program.ended)?.exitCode ?? 0;
   },
-);
+});

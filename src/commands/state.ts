@@ -13,17 +13,15 @@ import { listTable } from "../terminal/tables.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { command as wayTo, noted } from "../way.ts";
 
-const init = command(
-  {
-    description:
-      "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
-      "machine is created on first use.",
-    options: {
-      "--grant <role>": "PostgreSQL: give this role the rights that all other commands need",
-    },
-    examples: ["vault state init", "vault state init --state ./new-state"],
+const init = command({
+  description:
+    "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
+    "machine is created on first use.",
+  options: {
+    "--grant <role>": "PostgreSQL: give this role the rights that all other commands need",
   },
-  async ({ io, state }, options) => {
+  examples: ["vault state init", "vault state init --state ./new-state"],
+  async run({ io, state }, options) {
     const { state: opened, keySource } = await state.open();
     const { shown } = opened;
     const { created, updated, keyId } = await opened.create(options.grant);
@@ -46,20 +44,18 @@ const init = command(
           : "Keep a copy of the key away from the state: nothing can be opened without it.",
       );
   },
-);
+});
 
-const move = command(
-  {
-    description:
-      "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
-      "fail, name the new one and send nothing. Safe to interrupt; run it again.",
-    options: {
-      "--to <location>": "the new place: a directory, or postgres://… (after state init)",
-      "--yes": "do not ask",
-    },
-    examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
+const move = command({
+  description:
+    "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
+    "fail, name the new one and send nothing. Safe to interrupt; run it again.",
+  options: {
+    "--to <location>": "the new place: a directory, or postgres://… (after state init)",
+    "--yes": "do not ask",
   },
-  async ({ io, state }, options) => {
+  examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
+  async run({ io, state }, options) {
     const { to: location, yes = false } = options;
     if (location === undefined)
       throw new VaultError("usage", "--to: the new place is missing", {
@@ -84,18 +80,16 @@ const move = command(
     );
     io.narrator.note("", [noted(wayTo`vault config set state ${to}`, "on every machine")]);
   },
-);
+});
 
-const claim = command(
-  {
-    description:
-      "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
-      "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
-      "verified afterwards.",
-    options: { "--yes": "do not ask" },
-    examples: ["vault state claim --help", "vault state claim --help --no-color"],
-  },
-  async ({ io, state }, options) => {
+const claim = command({
+  description:
+    "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
+    "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
+    "verified afterwards.",
+  options: { "--yes": "do not ask" },
+  examples: ["vault state claim --help", "vault state claim --help --no-color"],
+  async run({ io, state }, options) {
     const opened = await state.open();
     const { shown } = opened.state;
     const claim = await opened.claim(io.narrator.warn);
@@ -111,18 +105,16 @@ const claim = command(
       `Claimed ${shown}; no credentials count as verified until they are used again`,
     );
   },
-);
+});
 
-const backup = command(
-  {
-    description:
-      "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
-      "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
-    arguments: { file: { term: "<file>", help: "the backup" } },
-    options: { "--force": "replace a file that exists" },
-    examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
-  },
-  async ({ io, settings, state }, options) => {
+const backup = command({
+  description:
+    "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
+    "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
+  arguments: { file: { term: "<file>", help: "the backup" } },
+  options: { "--force": "replace a file that exists" },
+  examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
+  async run({ io, settings, state }, options) {
     const file = io.host.resolve(options.file);
     checkWritable({ io, settings }, "FILE", file);
     if (options.force !== true && existsSync(file))
@@ -141,27 +133,24 @@ const backup = command(
     const lines = facts.keyId === null ? [copied] : [copied, missing];
     await io.output.printDone(document, () => lines);
   },
-);
+});
 
 /** Restores a backup into the state, after a question if that holds anything. Exit 16 where some of its vaults were in use. */
-const restore = command(
-  {
-    description:
-      "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
-      "Reports what became of each vault. " +
-      "Safe to interrupt; run it again.",
-    arguments: { file: { term: "<file>", help: "the backup" } },
-    options: {
-      "--backup-key <secret>":
-        "key of the backup, if the state has another one: @FILE, -, env:NAME",
-      "--yes": "do not ask",
-    },
-    examples: [
-      "vault state backup b.db && vault state restore b.db",
-      "vault state backup b.db && vault state restore b.db --state ./restored",
-    ],
+const restore = command({
+  description:
+    "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
+    "Reports what became of each vault. " +
+    "Safe to interrupt; run it again.",
+  arguments: { file: { term: "<file>", help: "the backup" } },
+  options: {
+    "--backup-key <secret>": "key of the backup, if the state has another one: @FILE, -, env:NAME",
+    "--yes": "do not ask",
   },
-  async ({ io, state }, options) => {
+  examples: [
+    "vault state backup b.db && vault state restore b.db",
+    "vault state backup b.db && vault state restore b.db --state ./restored",
+  ],
+  async run({ io, state }, options) {
     const file = io.host.resolve(options.file);
     const { state: opened } = await state.open();
     const flag = "--backup-key";
@@ -200,7 +189,7 @@ const restore = command(
     await io.output.printDone(document, () => lines, failure);
     io.narrator.note("", [wayTo`vault status`]);
   },
-);
+});
 
 const pendingOf = ({ pending }: { pending: number }): string =>
   pending === 0 ? "" : ` (${count(pending, "exchange")} pending)`;
@@ -224,19 +213,17 @@ function becomeOf({ uuid, label, reason, exchange, droppedLabel }: RestoredVault
   return [`${label ?? uuid}: ${reasons[reason]}${continued}${unlabeled}`];
 }
 
-const rekey = command(
-  {
-    description:
-      "Encrypt the state with a new key: in a new key file, or given. The former key file stays, for backups that were made before. " +
-      "Safe to interrupt; run it again.",
-    options: {
-      "--new-state-key <secret>":
-        "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
-      "--yes": "do not ask",
-    },
-    examples: ["vault state rekey", "vault state rekey --json"],
+const rekey = command({
+  description:
+    "Encrypt the state with a new key: in a new key file, or given. The former key file stays, for backups that were made before. " +
+    "Safe to interrupt; run it again.",
+  options: {
+    "--new-state-key <secret>":
+      "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
+    "--yes": "do not ask",
   },
-  async ({ io, state }, { newStateKey, yes = false }) => {
+  examples: ["vault state rekey", "vault state rekey --json"],
+  async run({ io, state }, { newStateKey, yes = false }) {
     const { state: opened, keySource } = await state.open();
     const flag = "--new-state-key";
     const given =
@@ -293,15 +280,13 @@ const rekey = command(
       [wayTo`vault state backup FILE`],
     );
   },
-);
+});
 
-const locks = command(
-  {
-    description:
-      "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
-    examples: ["vault state locks", "vault state locks --json"],
-  },
-  async ({ io, state }) => {
+const locks = command({
+  description:
+    "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
+  examples: ["vault state locks", "vault state locks --json"],
+  async run({ io, state }) {
     const locks = await (await state.store()).locks();
     const document: Document<"state locks"> = { locks };
     await io.output.print(document, (view) => {
@@ -315,7 +300,7 @@ const locks = command(
       return listTable(["Vault", "Used by", "Since"], rows, view);
     });
   },
-);
+});
 
 export const state: Command = {
   description:

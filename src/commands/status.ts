@@ -1,4 +1,4 @@
-import { command, vaultArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { listOf } from "../cli/values.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";
@@ -17,11 +17,15 @@ const findings = [
   "in-doubt",
   "gone",
   "unverified",
+  "any",
 ] as const;
 
 type Finding = (typeof findings)[number];
 
-const descriptor = {
+const readFindings = listOf(findings);
+
+/** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
+export const status = command({
   description:
     "Show what this machine knows about its vaults: credentials, pending exchanges, counters toward lockout, dates. Never calls the service.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
@@ -29,9 +33,9 @@ const descriptor = {
     "--pending": "only vaults that need an acknowledgement",
     "--history": "also show the stored generations and exchanges",
     "--fail-on <findings>": {
-      help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}; or any`,
-      values: { from: "list", values: [...findings, "any"], separated: true },
-      parse: listOf([...findings, "any"]),
+      help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}`,
+      values: { from: "list", values: findings, separated: true },
+      parse: readFindings,
     },
     "--older-than <duration>": {
       help: "with --fail-on: only if it has been so for this long, such as 30m",
@@ -44,62 +48,58 @@ const descriptor = {
     "vault status --pending --json",
     "vault status --fail-on any --older-than 1h",
   ],
-} as const satisfies Descriptor;
-
-type StatusOptions = OptionsOf<typeof descriptor>;
-
-/** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
-export const status = command(descriptor, async ({ io, settings, state }, options) => {
-  const { uuid: asked, olderThan } = options;
-  const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
-  const until = new Date(io.host.now() - age).toISOString();
-  const store = await state.store();
-  await store.gather(io.host.interrupted);
-  const circumstances = { policy: settings.policy, clock: io.host };
-  const reader = {
-    self: io.host.actor,
-    now: io.output.format === "table" ? io.host.now() : null,
-  };
-  // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
-  const before = await store.locks();
-  const records = await Array.fromAsync(store.each(asked));
-  if (asked !== undefined && records.length === 0) throw noCredentials(asked);
-  const locks = [...before, ...(await store.locks())];
-  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
-  const vaults: ListedVault[] = [];
-  const found: string[] = [];
-  let first: string | undefined;
-  for (const record of records) {
-    const { uuid } = record;
-    const inUse = holders.get(uuid) ?? null;
-    const vault = describeVault(record, inUse, options.history, circumstances);
-    const { exchange } = vault;
-    if (options.pending === true && (exchange === null || inUse !== null)) continue;
-    vaults.push(vault);
-    for (const { finding, since } of findingsOf(record, vault)) {
-      const isNamed = options.failOn?.some((named) => named === finding || named === "any");
-      if (isNamed !== true || (since !== null && since > until)) continue;
-      const by =
-        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-      found.push(`${uuid} is ${finding}${by}`);
-      first ??= uuid;
+  async run({ io, settings, state }, options) {
+    const { uuid: asked, olderThan } = options;
+    const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
+    const until = new Date(io.host.now() - age).toISOString();
+    const store = await state.store();
+    await store.gather(io.host.interrupted);
+    const circumstances = { policy: settings.policy, clock: io.host };
+    const reader = {
+      self: io.host.actor,
+      now: io.output.format === "table" ? io.host.now() : null,
+    };
+    // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
+    const before = await store.locks();
+    const records = await Array.fromAsync(store.each(asked));
+    if (asked !== undefined && records.length === 0) throw noCredentials(asked);
+    const locks = [...before, ...(await store.locks())];
+    const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
+    const vaults: ListedVault[] = [];
+    const found: string[] = [];
+    let first: string | undefined;
+    for (const record of records) {
+      const { uuid } = record;
+      const inUse = holders.get(uuid) ?? null;
+      const vault = describeVault(record, inUse, options.history, circumstances);
+      const { exchange } = vault;
+      if (options.pending === true && (exchange === null || inUse !== null)) continue;
+      vaults.push(vault);
+      for (const { finding, since } of findingsOf(record, vault)) {
+        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+        if (isNamed !== true || (since !== null && since > until)) continue;
+        const by =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        found.push(`${uuid} is ${finding}${by}`);
+        first ??= uuid;
+      }
     }
-  }
-  const failure =
-    first === undefined
-      ? undefined
-      : new VaultError("finding", found.join("; "), { next: [wayTo`vault status ${first}`] });
-  await io.output.show({ vaults }, async (view) => await table(vaults, options, view), failure);
-  if (asked === undefined)
-    sayNext(
-      io.narrator,
-      vaults.filter(({ locked }) => !locked),
-    );
+    const failure =
+      first === undefined
+        ? undefined
+        : new VaultError("finding", found.join("; "), { next: [wayTo`vault status ${first}`] });
+    await io.output.show({ vaults }, async (view) => await table(vaults, options, view), failure);
+    if (asked === undefined)
+      sayNext(
+        io.narrator,
+        vaults.filter(({ locked }) => !locked),
+      );
+  },
 });
 
 async function table(
   vaults: readonly ListedVault[],
-  options: StatusOptions,
+  options: { uuid?: string; pending?: boolean | undefined },
   view: View,
 ): Promise<string> {
   const { statusList, statusTable } = await import("./status/view.ts");

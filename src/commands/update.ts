@@ -3,26 +3,26 @@ import { contentsFlags, exchangeFlags, manyFlags, runFlag } from "../input/flags
 import { runVaults } from "../runs/vaults.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
-export const update = command(
-  {
-    description:
-      "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
-      "On a terminal, ask before sending them. Many vaults: vault help many-vaults.",
-    arguments: { vaults: vaultsArgument },
-    options: {
-      ...contentsFlags,
-      ...exchangeFlags,
-      ...manyFlags,
-      ...runFlag,
-      "--yes": "do not ask",
-    },
-    examples: [
-      "vault update $VAULT --card @card.json",
-      "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",
-      "vault update $VAULT --card @card.json --dry-run",
-      "vault update --from cards.ndjson --run new-cards",
-    ],
-    callsService: true,
+export const update = command({
+  description:
+    "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
+    "On a terminal, ask before sending them. Many vaults: vault help many-vaults.",
+  arguments: { vaults: vaultsArgument },
+  options: {
+    ...contentsFlags,
+    ...exchangeFlags,
+    ...manyFlags,
+    ...runFlag,
+    "--yes": "do not ask",
   },
-  async (app, options) => await runVaults(app, options, "update"),
-);
+  examples: [
+    "vault update $VAULT --card @card.json",
+    "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",
+    "vault update $VAULT --card @card.json --dry-run",
+    "vault update --from cards.ndjson --run new-cards",
+  ],
+  callsService: true,
+  async run(app, options) {
+    return await runVaults(app, options, "update");
+  },
+});

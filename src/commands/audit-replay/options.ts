@@ -1,5 +1,5 @@
 import { attempt } from "../../attempt.ts";
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import type { Command, OptionValues } from "../../cli/command.ts";
 import { listOf, valueOf } from "../../cli/values.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
 import * as given from "../../audit/flags.ts";
@@ -114,13 +114,18 @@ export const descriptor = {
     "vault audit-replay audit.ndjson --what-if lock-after-failed=5 --json",
     "vault audit-replay --since 24h --fail-on locked,at-risk",
   ],
-} as const satisfies Descriptor;
+} as const satisfies Command;
+
+/** The flags as commander has read them. */
+type AuditReplayFlags = OptionValues<typeof descriptor.options> & {
+  files: readonly string[];
+};
 
 /** The flags, with values that were read. */
 export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;
 
 /** @throws `invalid-input` for a time, and `usage` for flags that do not go together */
-export function parseAuditReplay(flags: OptionsOf<typeof descriptor>, now: number) {
+export function parseAuditReplay(flags: AuditReplayFlags, now: number) {
   const { files, zone } = flags;
   const since = timeOf(flags.since, "--since", now, zone);
   const until = timeOf(flags.until, "--until", now, zone);

@@ -39,76 +39,68 @@ export async function call<T>(
   });
 }
 
-export const stop = command(
-  {
-    options: control,
-    examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
-  },
-  async (app, options) => {
+export const stop = command({
+  options: control,
+  examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
+  async run(app, options) {
     const document = await call<Document<"sandbox stop">>(app, options, "POST stop");
     await app.io.output.printDone(document, `Stopped the sandbox at ${document.stopped}.`);
   },
-);
+});
 
-export const reset = command(
-  {
-    options: control,
-    examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
-  },
-  async (app, options) => {
+export const reset = command({
+  options: control,
+  examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
+  async run(app, options) {
     const document = await call<Document<"sandbox reset">>(app, options, "POST reset");
     await app.io.output.printDone(
       document,
       `Reset ${document.vaults} vaults and removed all faults. The new credentials are in the ready file.`,
     );
   },
-);
+});
 
 const changing = (route: "lock" | "unlock") =>
-  command(
-    {
-      // Of the sandbox: the state may not know it.
-      arguments: {
-        vault: {
-          term: "<vault>",
-          help: "UUID or label of the vault",
-          values: vaultArgument.values,
-        },
+  command({
+    // Of the sandbox: the state may not know it.
+    arguments: {
+      vault: {
+        term: "<vault>",
+        help: "UUID or label of the vault",
+        values: vaultArgument.values,
       },
-      options: control,
-      examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
     },
-    async (app, options) => {
+    options: control,
+    examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
+    async run(app, options) {
       const path = `POST ${route}/${encodeURIComponent(options.vault)}` as const;
       const changed = await call<Document<"sandbox lock">>(app, options, path);
       await app.io.output.printDone(changed, `${changed.uuid} is ${changed.status}`);
     },
-  );
+  });
 export const lock = changing("lock");
 export const unlock = changing("unlock");
 
-export const fault = command(
-  {
-    description:
-      "Make the next requests fail. SKIP matching requests pass first (0), then the fault happens TIMES times (1; all: always).\n\n" +
-      "TARGET is any, get, update, start, end, get-start, get-end, update-start, update-end, info, create or delete; TARGET/UUID " +
-      "matches requests about one vault.\n\n" +
-      "ACTION is drop-before or status=HTTP (with ,retry-after=SECONDS) for a request that is not processed. For one that is processed: " +
-      "drop-after (no response), cut (half of one), hang, garbage (not JSON), no-credentials, error-after=HTTP, or delay=DURATION.",
-    arguments: {
-      faults: {
-        term: "[faults...]",
-        help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
-      },
+export const fault = command({
+  description:
+    "Make the next requests fail. SKIP matching requests pass first (0), then the fault happens TIMES times (1; all: always).\n\n" +
+    "TARGET is any, get, update, start, end, get-start, get-end, update-start, update-end, info, create or delete; TARGET/UUID " +
+    "matches requests about one vault.\n\n" +
+    "ACTION is drop-before or status=HTTP (with ,retry-after=SECONDS) for a request that is not processed. For one that is processed: " +
+    "drop-after (no response), cut (half of one), hang, garbage (not JSON), no-credentials, error-after=HTTP, or delay=DURATION.",
+  arguments: {
+    faults: {
+      term: "[faults...]",
+      help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
     },
-    options: { ...control, "--clear": "remove all faults" },
-    examples: [
-      "vault sandbox fault get-end:drop-after",
-      "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
-      "vault sandbox fault --clear",
-    ],
   },
-  async (app, options) => {
+  options: { ...control, "--clear": "remove all faults" },
+  examples: [
+    "vault sandbox fault get-end:drop-after",
+    "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
+    "vault sandbox fault --clear",
+  ],
+  async run(app, options) {
     const { faults, clear = false } = options;
     const given = { faults, clear };
     const document = await call<Document<"sandbox fault">>(app, options, "POST fault", given);
@@ -116,14 +108,12 @@ export const fault = command(
     const words = armed === 0 ? "No faults." : `${count(armed, "fault")} set.`;
     await app.io.output.printDone(document, words);
   },
-);
+});
 
-export const status = command(
-  {
-    options: control,
-    examples: ["vault sandbox status", "vault sandbox status --json"],
-  },
-  async ({ io, settings }, options) => {
+export const status = command({
+  options: control,
+  examples: ["vault sandbox status", "vault sandbox status --json"],
+  async run({ io, settings }, options) {
     const readyFile = readyFileOf(settings, options);
     const running = await callSandbox<RunningDocument>(readyFile, "GET ready");
     if (running === null) {
@@ -146,26 +136,24 @@ export const status = command(
         : tabbedLines(vaults.map(({ uuid, kind, label }) => [uuid, kind, label])),
     );
   },
-);
+});
 
 export const describeVaults = (
   vaults: readonly { uuid: string; kind: string; label: string }[],
 ): string[] => vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label}`);
 
-export const audit = command(
-  {
-    options: {
-      ...control,
-      "--export <file>":
-        "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
-    },
-    examples: [
-      "vault sandbox audit",
-      "vault sandbox audit --export items.csv",
-      "vault sandbox audit --export items.ndjson.gz",
-    ],
+export const audit = command({
+  options: {
+    ...control,
+    "--export <file>":
+      "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
   },
-  async (app, options) => {
+  examples: [
+    "vault sandbox audit",
+    "vault sandbox audit --export items.csv",
+    "vault sandbox audit --export items.ndjson.gz",
+  ],
+  async run(app, options) {
     const { export: file } = options;
     const format = file === undefined ? undefined : auditExport(file);
     if (file !== undefined && format === undefined)
@@ -182,7 +170,7 @@ export const audit = command(
     trying(() => replaceFile(file, format(items)), refused, "invalid-input");
     await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
   },
-);
+});
 
 async function asTable(items: readonly AuditItem[], view: View): Promise<string> {
   const { listTable, tabbedLines } = await import("../../terminal/tables.ts");

@@ -21,26 +21,23 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export const rehearse = command(
-  {
-    description:
-      "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
-      "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
-      "Exit 17 if a vault was lost or locked.",
-    arguments: program,
-    options: {
-      "--check <command>":
-        "shell command that exits with 0 if the program can still read its vault",
-      "--setup <command>": "shell command that prepares the working directory of each run",
-      ...emulation,
-    },
-    examples: [
-      'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
-      'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
-    ],
-    mode: "lenient",
+export const rehearse = command({
+  description:
+    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
+    "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
+    "Exit 17 if a vault was lost or locked.",
+  arguments: program,
+  options: {
+    "--check <command>": "shell command that exits with 0 if the program can still read its vault",
+    "--setup <command>": "shell command that prepares the working directory of each run",
+    ...emulation,
   },
-  async (app, options) => {
+  examples: [
+    'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
+    'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
+  ],
+  mode: "lenient",
+  async run(app, options) {
     const { check, setup, command } = options;
     const { host, narrator, output } = app.io;
     if (check === undefined)
@@ -87,7 +84,7 @@ export const rehearse = command(
       retry: "after-fix",
     });
   },
-);
+});
 
 /** Each scenario has a working directory of its own: a program that is a file of the caller's folder gets its full path. */
 function fromHere(host: Host, [program = "", ...args]: readonly string[]): string[] {

@@ -46,33 +46,31 @@ export const program = {
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
  * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
  */
-export const start = command(
-  {
-    description:
-      "Start the emulated service on 127.0.0.1; it serves until interrupted, and enforces the rate limit of --rate. With --profile it " +
-      "creates a profile of that name, with its own state in which its vaults are imported.\n\n" +
-      'A seed is a list of vaults: {"kind", "creditCard"} or {"kind", "content"}, with "label", "metadata", "uuid", "credentials", "maxUsage" ' +
-      'and "expiryDate" (offline), "hashedPin" and "device" (online) as you like. Cards need "number", "name", "expiryMonth" and "expiryYear".\n\n' +
-      'A policy is an object with any of "failedAttempts", "unackedStarts", "tokenTtlMs", "rate", "autoLockAfterMs", "idempotentEnd", ' +
-      '"whitelist" (addresses and ranges) and "jwt" {"publicKey", "claims"}.',
-    options: {
-      "--port <n>": {
-        help: "port to listen on (default: any free port)",
-        parse: port,
-      },
-      "--data <directory>": "keep the vaults in this directory across restarts",
-      ...emulation,
-      "--ready-file <file>":
-        "file to write once it listens, with the control token (default: STATE-sandbox.json)",
+export const start = command({
+  description:
+    "Start the emulated service on 127.0.0.1; it serves until interrupted, and enforces the rate limit of --rate. With --profile it " +
+    "creates a profile of that name, with its own state in which its vaults are imported.\n\n" +
+    'A seed is a list of vaults: {"kind", "creditCard"} or {"kind", "content"}, with "label", "metadata", "uuid", "credentials", "maxUsage" ' +
+    'and "expiryDate" (offline), "hashedPin" and "device" (online) as you like. Cards need "number", "name", "expiryMonth" and "expiryYear".\n\n' +
+    'A policy is an object with any of "failedAttempts", "unackedStarts", "tokenTtlMs", "rate", "autoLockAfterMs", "idempotentEnd", ' +
+    '"whitelist" (addresses and ranges) and "jwt" {"publicKey", "claims"}.',
+  options: {
+    "--port <n>": {
+      help: "port to listen on (default: any free port)",
+      parse: port,
     },
-    examples: [
-      "vault sandbox start --seed demo",
-      "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json",
-      "vault sandbox start --profile play",
-    ],
-    mode: "fixes-configuration",
+    "--data <directory>": "keep the vaults in this directory across restarts",
+    ...emulation,
+    "--ready-file <file>":
+      "file to write once it listens, with the control token (default: STATE-sandbox.json)",
   },
-  async (app, options) => {
+  examples: [
+    "vault sandbox start --seed demo",
+    "vault sandbox start --port 4000 --data ./sandbox --token-ttl 30s --json",
+    "vault sandbox start --profile play",
+  ],
+  mode: "fixes-configuration",
+  async run(app, options) {
     const { io, settings } = app;
     // From here on a signal stops the sandbox in order.
     const { interrupted } = io.host;
@@ -112,7 +110,7 @@ export const start = command(
       await sandbox.close();
     }
   },
-);
+});
 
 /** What the options of a command that starts a sandbox say about its behavior. */
 export async function sandboxSettings(
@@ -169,21 +167,19 @@ async function makeProfile(app: App, folder: string, running: RunningSandbox): P
   });
 }
 
-export const exec = command(
-  {
-    description:
-      "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
-      "with VAULTSVC_* and VAULT (for the examples of the help) set; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
-    arguments: program,
-    options: emulation,
-    examples: [
-      "vault sandbox exec -- sh",
-      "vault sandbox exec -- vault status",
-      "vault sandbox exec --token-ttl 5s -- ./integration-test.sh",
-    ],
-    mode: "lenient",
-  },
-  async (app, options) => {
+export const exec = command({
+  description:
+    "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
+    "with VAULTSVC_* and VAULT (for the examples of the help) set; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
+  arguments: program,
+  options: emulation,
+  examples: [
+    "vault sandbox exec -- sh",
+    "vault sandbox exec -- vault status",
+    "vault sandbox exec --token-ttl 5s -- ./integration-test.sh",
+  ],
+  mode: "lenient",
+  async run(app, options) {
     const { host, narrator } = app.io;
     const sandbox = await openPrivateSandbox(app, await sandboxSettings(app, options));
     const labels = sandbox.running.vaults.map(({ label }) => label);
@@ -207,17 +203,15 @@ export const exec = command(
       await sandbox.close();
     }
   },
-);
+});
 
-export const env = command(
-  {
-    description:
-      "Print export lines for the running sandbox: its address and application, and state and configuration directories in which its " +
-      "vaults are imported.",
-    options: control,
-    examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
-  },
-  async (app, options) => {
+export const env = command({
+  description:
+    "Print export lines for the running sandbox: its address and application, and state and configuration directories in which its " +
+    "vaults are imported.",
+  options: control,
+  examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
+  async run(app, options) {
     const { io, settings } = app;
     const ready = await call<RunningDocument>(app, options, "GET ready");
     const readyFile = io.host.resolve(readyFileOf(settings, options));
@@ -228,7 +222,7 @@ export const env = command(
     );
     await io.output.print({ env }, () => lines.join(""));
   },
-);
+});
 
 type Ready = Omit<RunningDocument, "controlToken">;
 
