@@ -23,10 +23,10 @@ export type ValueSource =
 interface ValueSpec {
   help: string;
   /**
-   * Reads the value; without it, and without choices, any text but the empty one is taken.
+   * Reads the value of a flag; without it, and without choices, any text but the empty one is taken.
    * @throws InvalidArgumentError with the rule: the message continues the name of the flag
    */
-  parse?: (text: string) => unknown;
+  parse?: (text: string, flag: string) => unknown;
   choices?: readonly string[];
   /** What completion offers, where the name of the value does not tell. */
   values?: ValueSource;
@@ -106,17 +106,26 @@ export interface Listed {
   name: string;
   summary: string;
   /** Heading under which the first screen of help lists it. */
-  group?: string;
+  group: string;
   load: () => Promise<Command>;
 }
 
-/** A command that a file exports by its name. */
-export const listed = <Name extends string>(
-  name: Name,
-  summary: string,
-  load: () => Loaded<Name> | Promise<Loaded<Name>>,
-): Listed => ({ name, summary, load: async () => (await load())[name] });
-type Loaded<Name extends string> = Readonly<Record<Name, Command>>;
+/** Commands under a heading of the help, by their names, by which files export them: what each is for, and what loads it. */
+export const listed = <const T extends { readonly [Name in keyof T]: Entry<Name> }>(
+  group: string,
+  commands: T,
+): Listed[] =>
+  Object.entries<Entry<string>>(commands).map(([name, [summary, load]]) => ({
+    name,
+    summary,
+    group,
+    load: async () => (await load())[name] as Command,
+  }));
+type Entry<Name extends PropertyKey> = readonly [
+  string,
+  () => Loaded<Name> | Promise<Loaded<Name>>,
+];
+type Loaded<Name extends PropertyKey> = Readonly<Record<Name, Command>>;
 
 /** A command whose `run` gets the options of its arguments and flags, checked: those that were not given are absent. */
 export const command = <const A extends Terms = None, const F extends Flags = None>(
@@ -162,7 +171,7 @@ type Value<S, Written> = Written extends `${string}...${string}`
   : One<S, Written>;
 type One<S, Written> = S extends { choices: readonly (infer Choice)[] }
   ? Choice
-  : S extends { parse: (text: string) => infer Parsed }
+  : S extends { parse: (text: string, flag: string) => infer Parsed }
     ? Parsed
     : Written extends `${string}${"<" | "["}${string}`
       ? string

@@ -90,7 +90,7 @@ async function complete(
     command.addOption(optionOf(flag, specOf(spec), act !== undefined));
   for (const { name, summary: of, group, load } of descriptor.commands ?? []) {
     const child = new CliCommand(name).summary(of).copyInheritedSettings(command);
-    if (group !== undefined) child.helpGroup(group);
+    child.helpGroup(group);
     command.addCommand(child);
     if (isNeeded(name)) await complete(child, await load(), act, isNeeded);
   }
@@ -145,7 +145,8 @@ function reader(
         hint: "give one path; --json prints the whole document",
       });
     try {
-      return isMany ? [before ?? [], read(value)].flat() : read(value);
+      const one = read(value, name);
+      return isMany ? [before ?? [], one].flat() : one;
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;
       throw new VaultError("invalid-input", `${name}: ${error.message}`, {

@@ -278,14 +278,17 @@ export const config: Command = {
   description:
     "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
   examples: ["vault config list --origin", "vault config set timeout 10s"],
-  commands: [
-    listed("list", "list the settings of the profile", () => ({ list })),
-    listed("get", "print the effective value of a setting", () => ({ get })),
-    listed("set", "change a setting", () => ({ set })),
-    listed("unset", "remove a setting from the profile", () => ({ unset })),
-    listed("path", "print where the configuration, the key files and the state are", () => ({
-      path,
-    })),
-    listed("use", "switch to a profile", () => ({ use })),
-  ],
+  commands: listed("Commands:", {
+    list: ["list the settings of the profile", () => ({ list })],
+    get: ["print the effective value of a setting", () => ({ get })],
+    set: ["change a setting", () => ({ set })],
+    unset: ["remove a setting from the profile", () => ({ unset })],
+    path: [
+      "print where the configuration, the key files and the state are",
+      () => ({
+        path,
+      }),
+    ],
+    use: ["switch to a profile", () => ({ use })],
+  }),
 };

@@ -2,8 +2,7 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
 import { runVaults } from "../runs/vaults.ts";
-import { parseDuration } from "../duration.ts";
-import { anyText, runName } from "../cli/values.ts";
+import { anyText, duration, runName } from "../cli/values.ts";
 
 // The program decides about the acknowledgement.
 const { "--no-ack": _, ...startFlags } = exchangeFlags;
@@ -32,8 +31,10 @@ export const run = command({
       "set a variable to a field of the document, as --field prints it; repeat it for more",
     "--stdin":
       "pass the whole document, as get --json prints it but for the credentials, on standard input",
-    "--ack-after <duration>":
-      "acknowledge when the program has run that long, such as 10s: for a service",
+    "--ack-after <duration>": {
+      help: "acknowledge when the program has run that long, such as 10s: for a service",
+      parse: duration,
+    },
     "--run <name>": {
       help: "name of this delivery: what is done under it is not done again",
       parse: runName,
@@ -49,7 +50,7 @@ export const run = command({
   ],
   async run(app, options) {
     const { io } = app;
-    const { vault, env, stdin, command, ackAfter, withCredentials, run } = options;
+    const { vault, env, stdin, command, ackAfter: ackAfterMs, withCredentials, run } = options;
     const { field } = io.output;
     if (field !== undefined && options.dryRun !== true) {
       throw new VaultError("usage", "--field cannot be used: standard output is the program's", {
@@ -57,7 +58,6 @@ export const run = command({
       });
     }
     const { Program } = await import("../handover/program.ts");
-    const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials, run });
     try {
       await runVaults(app, { ...options, vaults: [vault], program }, "get");

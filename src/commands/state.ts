@@ -276,7 +276,7 @@ const rekey = command({
     const { file } = keyPlace(keySource, from);
     const others = opened.isShared ? ", what machines keep until their next command," : "";
     io.narrator.note(
-      `${file ?? `Key ${from}`} now opens only earlier backups${others} and secrets of a profile of version 0.2.0.`,
+      `${file ?? `Key ${from}`} now opens only earlier backups${others} and secrets of a profile of version 0.2.0; it may be removed with them.`,
       [wayTo`vault state backup FILE`],
     );
   },
@@ -306,13 +306,13 @@ export const state: Command = {
   description:
     "Manage the state: all vaults with their credentials, in a directory, or in a database of PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
-  commands: [
-    listed("init", "create the state and its encryption key", () => ({ init })),
-    listed("move", "move the state to another place", () => ({ move })),
-    listed("claim", "use a copied shared state, in place of its original", () => ({ claim })),
-    listed("backup", "copy the whole state into one file", () => ({ backup })),
-    listed("restore", "restore a backup into the state", () => ({ restore })),
-    listed("rekey", "change the encryption key", () => ({ rekey })),
-    listed("locks", "list the locks on vaults", () => ({ locks })),
-  ],
+  commands: listed("Commands:", {
+    init: ["create the state and its encryption key", () => ({ init })],
+    move: ["move the state to another place", () => ({ move })],
+    claim: ["use a copied shared state, in place of its original", () => ({ claim })],
+    backup: ["copy the whole state into one file", () => ({ backup })],
+    restore: ["restore a backup into the state", () => ({ restore })],
+    rekey: ["change the encryption key", () => ({ rekey })],
+    locks: ["list the locks on vaults", () => ({ locks })],
+  }),
 };

@@ -1,12 +1,11 @@
 import { command, vaultArgument } from "../cli/command.ts";
-import { listOf } from "../cli/values.ts";
+import { duration, listOf } from "../cli/values.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";
 import { noCredentials, type VaultRecord } from "../exchange/records.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { ListedVault } from "../documents/state.ts";
 import { command as wayTo } from "../way.ts";
-import { parseDuration } from "../duration.ts";
 import { describeVault, sayNext } from "./status/vault-status.ts";
 
 const findings = [
@@ -39,6 +38,7 @@ export const status = command({
     },
     "--older-than <duration>": {
       help: "with --fail-on: only if it has been so for this long, such as 30m",
+      parse: duration,
       requires: ["failOn"],
     },
   },
@@ -49,8 +49,7 @@ export const status = command({
     "vault status --fail-on any --older-than 1h",
   ],
   async run({ io, settings, state }, options) {
-    const { uuid: asked, olderThan } = options;
-    const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
+    const { uuid: asked, olderThan: age = 0 } = options;
     const until = new Date(io.host.now() - age).toISOString();
     const store = await state.store();
     await store.gather(io.host.interrupted);

@@ -66,7 +66,7 @@ describe.concurrent("state rekey", () => {
     }).exit;
     expect(text).toContain(`Keep a copy of ${keyFileOf(machine)} elsewhere`);
     expect(text).toContain(
-      `${before} now opens only earlier backups; it may be removed with them.`,
+      `${before} now opens only earlier backups and secrets of a profile of version 0.2.0; it may`,
     );
     expect(text).toContain("next: vault state backup FILE");
   });

@@ -6,10 +6,9 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { command, type OptionValues } from "../../cli/command.ts";
-import { isLabel, port } from "../../cli/values.ts";
+import { duration, isLabel, port } from "../../cli/values.ts";
 import { defined } from "../../defined.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
-import { parseDuration } from "../../duration.ts";
 import { VaultError } from "../../errors.ts";
 import { bareCredentials } from "../../exchange/recovery.ts";
 import type { Basics, SettingsPart } from "../../parts/basics.ts";
@@ -26,8 +25,8 @@ import { asGiven, call, control, describeVaults, readyFileOf } from "./control.t
 
 export const emulation = {
   "--seed <seed>": "demo, or a JSON file with a list of vaults (default: demo)",
-  "--token-ttl <duration>": "token lifetime (5m)",
-  "--latency <duration>": "delay before each response (none)",
+  "--token-ttl <duration>": { help: "token lifetime (5m)", parse: duration },
+  "--latency <duration>": { help: "delay before each response (none)", parse: duration },
   "--policy <file>":
     "JSON file that changes the rules of the service (see vault sandbox start --help)",
 } as const;
@@ -115,20 +114,18 @@ export const start = command({
 /** What the options of a command that starts a sandbox say about its behavior. */
 export async function sandboxSettings(
   { io, settings }: Basics,
-  { seed = "demo", policy, ...options }: EmulationOptions,
+  { seed = "demo", policy, latency, tokenTtl: tokenTtlMs }: EmulationOptions,
 ): Promise<SandboxSettings> {
-  const duration = (text: string | undefined, flag: string): number | undefined =>
-    text === undefined ? undefined : parseDuration(text, flag);
   const read = async (file: string, flag: string): Promise<string> =>
     await readValue(`@${file}`, flag, io.sources);
   return {
     now: () => io.host.now(),
     prefix: settings.apiPrefix,
-    latencyMs: duration(options.latency, "--latency"),
+    latencyMs: latency,
     policy: {
       ...(policy && parsePolicy(await read(policy, "--policy"), `--policy ${policy}`)),
       ...defined({
-        tokenTtlMs: duration(options.tokenTtl, "--token-ttl"),
+        tokenTtlMs,
         rate: settings.flags.rate === undefined ? undefined : settings.rate,
       }),
     },
