@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../duration.ts";
 import { isPrintableLine } from "../terminal/redactor.ts";
 import { externalRefRule, isExternalRef, isUuid, uuidRule } from "../protocol/limits.ts";
 
@@ -16,8 +15,6 @@ export const valueOf =
   };
 
 export const text = valueOf("must not be empty", (value) => value !== "");
-
-export const duration = (value: string, flag: string): number => parseDuration(value, flag);
 
 /** Any text, the empty one too. */
 export const anyText = (value: string): string => value;

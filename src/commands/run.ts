@@ -2,7 +2,8 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
 import { runVaults } from "../runs/vaults.ts";
-import { anyText, duration, runName } from "../cli/values.ts";
+import { parseDuration } from "../duration.ts";
+import { anyText, runName } from "../cli/values.ts";
 
 // The program decides about the acknowledgement.
 const { "--no-ack": _, ...startFlags } = exchangeFlags;
@@ -33,7 +34,7 @@ export const run = command({
       "pass the whole document, as get --json prints it but for the credentials, on standard input",
     "--ack-after <duration>": {
       help: "acknowledge when the program has run that long, such as 10s: for a service",
-      parse: duration,
+      parse: parseDuration,
     },
     "--run <name>": {
       help: "name of this delivery: what is done under it is not done again",

@@ -1,5 +1,6 @@
 import { command, vaultArgument } from "../cli/command.ts";
-import { duration, listOf } from "../cli/values.ts";
+import { listOf } from "../cli/values.ts";
+import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";
 import { noCredentials, type VaultRecord } from "../exchange/records.ts";
@@ -38,7 +39,7 @@ export const status = command({
     },
     "--older-than <duration>": {
       help: "with --fail-on: only if it has been so for this long, such as 30m",
-      parse: duration,
+      parse: parseDuration,
       requires: ["failOn"],
     },
   },

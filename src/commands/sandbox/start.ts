@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { command, type OptionValues } from "../../cli/command.ts";
-import { duration, isLabel, port } from "../../cli/values.ts";
+import { isLabel, port } from "../../cli/values.ts";
+import { parseDuration } from "../../duration.ts";
 import { defined } from "../../defined.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
@@ -25,8 +26,8 @@ import { asGiven, call, control, describeVaults, readyFileOf } from "./control.t
 
 export const emulation = {
   "--seed <seed>": "demo, or a JSON file with a list of vaults (default: demo)",
-  "--token-ttl <duration>": { help: "token lifetime (5m)", parse: duration },
-  "--latency <duration>": { help: "delay before each response (none)", parse: duration },
+  "--token-ttl <duration>": { help: "token lifetime (5m)", parse: parseDuration },
+  "--latency <duration>": { help: "delay before each response (none)", parse: parseDuration },
   "--policy <file>":
     "JSON file that changes the rules of the service (see vault sandbox start --help)",
 } as const;
