@@ -153,24 +153,23 @@ export function entriesOf(document: unknown): readonly unknown[] {
  * @throws `usage` where there is none
  */
 export function fieldOf(document: unknown, path: string): unknown {
-  let value: unknown = document;
-  for (const part of path.split(".")) {
-    const inner = within(value, part);
-    if (inner === undefined) {
-      const known = Object.keys(typeof value === "object" ? (value ?? {}) : {}).join(", ");
-      throw new VaultError("usage", `--field ${path}: no such field: ${part}`, {
-        hint: known === "" ? "--json shows the document" : `fields: ${known}`,
-      });
-    }
-    value = inner;
-  }
-  return value;
+  const value = valueAt(document, path);
+  if (value !== undefined) return value;
+  throw new VaultError("usage", `--field ${path}: no such field here`, {
+    hint: "--json shows the document",
+  });
 }
 
-const within = (value: unknown, part: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, part)
-    ? (value as Record<string, unknown>)[part]
-    : undefined;
+const valueAt = (document: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (value, part) =>
+        typeof value === "object" && value !== null && Object.hasOwn(value, part)
+          ? (value as Record<string, unknown>)[part]
+          : undefined,
+      document,
+    );
 
 /**
  * The value at a dotted path as a program takes it: a text as it is, anything else as JSON.
@@ -191,4 +190,4 @@ export const isWhole = (path: string): boolean =>
 
 /** Whether the document has something at the dotted path. */
 export const hasField = (document: unknown, path: string): boolean =>
-  path.split(".").reduce(within, document) !== undefined;
+  valueAt(document, path) !== undefined;
