@@ -14,7 +14,6 @@ import {
 } from "./doctor/findings.ts";
 import type { Cell, TableOptions } from "../terminal/tables.ts";
 import { columnWidths, gap, rowsTable, tabbedLines } from "../terminal/tables.ts";
-import { count } from "../terminal/count.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wayLines, wayText } from "../way.ts";
 
@@ -41,9 +40,8 @@ export const doctor = command({
     const isBad = ({ level }: Finding): boolean =>
       failOn !== "never" && (level === "error" || level === failOn);
     const found = checks.filter(isBad);
-    const names = found.map(({ check }) => check).join(", ");
-    const failure =
-      found.length === 0 ? undefined : new VaultError("finding", `${summary(found)}: ${names}`);
+    const names = found.map(({ check, level }) => `${check} (${level})`).join(", ");
+    const failure = found.length === 0 ? undefined : new VaultError("finding", names);
     await app.io.output.show({ checks }, (view) => doctorTable(checks, view), failure);
   },
 });
@@ -100,7 +98,7 @@ const serviceFindings = async ({ settings, service }: App): Promise<Finding[]> =
     },
   );
 
-/** Each finding with what to do below it, then the sum; for a program a line for each. */
+/** Each finding with what to do below it, for a program a line for each. */
 export function doctorTable(
   findings: readonly Finding[],
   { isTTY, columns, palette }: TableOptions,
@@ -135,15 +133,5 @@ export function doctorTable(
     );
     return rowsTable(rows, columns, margin, widths) + ways.join("");
   });
-  return `${drawn.join("")}\n  ${summary(findings)}\n`;
-}
-
-/** `1 error, 2 warnings, 9 ok, 1 not verified`. */
-function summary(findings: readonly Finding[]): string {
-  const parts = (["error", "warn", "ok", "info"] as const).flatMap((level) => {
-    const n = findings.filter((finding) => finding.level === level).length;
-    const texts = { ok: `${n} ok`, info: `${n} not verified`, warn: count(n, "warning") };
-    return n === 0 ? [] : [{ ...texts, error: count(n, "error") }[level]];
-  });
-  return parts.join(", ");
+  return drawn.join("");
 }

@@ -195,7 +195,7 @@ describe.concurrent("vault doctor: configuration", () => {
       ["configuration", "error", /no such profile: other/, /default/],
     );
     const checked = await machine.vault("doctor", "--json");
-    expectError(checked, "finding", /^1 error: configuration$/);
+    expectError(checked, "finding", /^configuration \(error\)$/);
     expect(errorOf(checked).help, "the findings say what to do").toBe("");
   });
 

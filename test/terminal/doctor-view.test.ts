@@ -76,8 +76,6 @@ describe("the findings of vault doctor", () => {
                               → first
                               next: vault get 123e4567-e89b-42d3-a456-426614174000
                                     (then)
-
-        1 error, 2 warnings, 3 ok
       "
     `);
   });
@@ -99,8 +97,6 @@ describe("the findings of vault doctor", () => {
                               28 days)
                               → first
                               next: vault get 123e4567-e89b-42d3-a456-426614174000 (then)
-
-        1 error, 2 warnings, 3 ok
       "
     `);
   });
