@@ -187,10 +187,7 @@ export const globalOptions: Flags = {
   "-V, --version": "print the version",
   [output.flag]: { help: ofSetting(output), values: { from: "list", values: outputFormats } },
   "--json": "the same as --output json",
-  "--field <path>": {
-    help: "print one value, raw: --field vault.creditCard.number",
-    isOnce: true,
-  },
+  "--field <path>": { help: "print one value, raw: --field vault.creditCard.number", isOnce: true },
   "--reveal": "show secrets in tables",
   "-q, --quiet": "fewer messages",
   "-v, --verbose": "more messages",

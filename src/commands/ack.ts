@@ -61,11 +61,7 @@ const flags = {
     conflicts: ofMany,
     requires: ["kind", "operation"],
   },
-  "--kind <kind>": {
-    help: "with --token: kind of the vault",
-    choices: kinds,
-    requires: ["token"],
-  },
+  "--kind <kind>": { help: "with --token: kind of the vault", choices: kinds, requires: ["token"] },
   "--operation <operation>": {
     help: "with --token: get or update",
     choices: operations,

@@ -47,11 +47,7 @@ const list = command({
     "--origin":
       "every setting with its effective value, and where it comes from: flag, variable, profile or default",
   },
-  examples: [
-    "vault config list",
-    "vault config list --origin",
-    "vault config list --origin --json",
-  ],
+  examples: ["vault config list", "vault config list --origin --json"],
   mode: "fixes-configuration",
   async run(app, { origin }) {
     warnOfProblem(app);
@@ -153,12 +149,10 @@ function everySetting({ io: { host }, settings }: App): ShownSetting[] {
 }
 
 function asTable(
-  { settings, profile, profiles }: Document<"config list">,
+  { settings, profile }: Document<"config list">,
   origin: boolean,
   view: View,
 ): string {
-  const others = profiles.filter((name) => name !== profile);
-  const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
   const rows = settings.map(({ key, value, origin: from }) => [
     key,
     value === null ? "" : valueText(value),
@@ -166,8 +160,8 @@ function asTable(
   ]);
   const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, view);
   if (!view.isTTY) return table;
-  if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
-  return `Profile ${profile}\n${table}${foot}`;
+  if (settings.length === 0) return `Profile ${profile} has no settings.\n`;
+  return `Profile ${profile}\n${table}`;
 }
 
 const set = command({

@@ -8,8 +8,8 @@ import { vaultNamed } from "../cli/vault-name.ts";
 import { applyTo } from "../exchange/breaker.ts";
 import { allowsStart } from "../exchange/counting.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
-import { byLabel, noCredentials } from "../exchange/records.ts";
 import type { CounterReset, VaultRecord } from "../exchange/records.ts";
+import { byLabel, noCredentials } from "../exchange/records.ts";
 import { refusedByGuard } from "../exchange/refusals.ts";
 import { waysOn } from "../exchange/ways.ts";
 import type { VaultGuard } from "../documents/state.ts";
@@ -46,12 +46,7 @@ export const guard = command({
     },
     "--yes": "do not ask",
   },
-  examples: [
-    "vault guard",
-    "vault guard $VAULT",
-    "vault guard $VAULT --reset",
-    "vault guard --all --reset --unanswered",
-  ],
+  examples: ["vault guard $VAULT --reset", "vault guard --all --reset --unanswered"],
   async run(app, options) {
     const { vaults: names, all = false } = options;
     const { failed: failedAttempts, starts: unackedStarts } = options;

@@ -17,16 +17,9 @@ export const info = command({
   description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and does not count toward lockout. ${extended}`,
   arguments: { uuid: vaultArgument },
   options: {
-    "--kind <kind>": {
-      help: "required for a vault that is not known here",
-      choices: kinds,
-    },
+    "--kind <kind>": { help: "required for a vault that is not known here", choices: kinds },
   },
-  examples: [
-    "vault info $VAULT",
-    "vault info $VAULT --json",
-    "vault info $VAULT --field info.autoLockDate",
-  ],
+  examples: ["vault info $VAULT", "vault info $VAULT --field info.autoLockDate"],
   callsService: true,
   async run(app, options) {
     await app.service.client();

@@ -9,8 +9,8 @@ import type { Basics } from "../parts/basics.ts";
 import { withoutPassword } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import type { Profile } from "../settings/config-file.ts";
 import {
+  type Profile,
   configPath,
   profileValue,
   readConfiguration,
@@ -21,8 +21,8 @@ import { formOf, parseConfigValue } from "../settings/config-keys.ts";
 import { configKeys, definitionOf, type SettingName } from "../settings/definitions.ts";
 import { readValue } from "../settings/given.ts";
 import { isShared, passwordDropped } from "../settings/location.ts";
-import type { Settings } from "../settings/settings.ts";
 import {
+  type Settings,
   findSetting,
   missingSettings,
   requiredSettings,

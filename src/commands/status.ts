@@ -43,12 +43,7 @@ export const status = command({
       requires: ["failOn"],
     },
   },
-  examples: [
-    "vault status",
-    "vault status $VAULT --history",
-    "vault status --pending --json",
-    "vault status --fail-on any --older-than 1h",
-  ],
+  examples: ["vault status $VAULT --history", "vault status --fail-on any --older-than 1h"],
   async run({ io, settings, state }, options) {
     const { uuid: asked, olderThan: age = 0 } = options;
     const until = new Date(io.host.now() - age).toISOString();

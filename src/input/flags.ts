@@ -10,18 +10,12 @@ export const manyFlags = inGroup(heading, {
     help: "read the vaults from FILE, names on lines or JSON (- is standard input)",
     conflicts: ["vaults", "all"],
   },
-  "--all": {
-    help: "every vault that the state knows at this service",
-    conflicts: ["vaults"],
-  },
+  "--all": { help: "every vault that the state knows at this service", conflicts: ["vaults"] },
   "--concurrency <n>": {
     help: "at most N at once (default: as many as the rate limit allows)",
     parse: wholeNumber,
   },
-  "--max-failures <n>": {
-    help: "stop starting vaults after N failures",
-    parse: wholeNumber,
-  },
+  "--max-failures <n>": { help: "stop starting vaults after N failures", parse: wholeNumber },
 });
 
 export const runFlag = inGroup(heading, {
@@ -108,10 +102,7 @@ export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
 
 /** Of a vault that becomes known here: `create` and `import` share them. */
 export const newVaultFlags = {
-  "--kind <kind>": {
-    help: "kind of the vault; generic/online is extended",
-    choices: kinds,
-  },
+  "--kind <kind>": { help: "kind of the vault; generic/online is extended", choices: kinds },
   "--label <text>": {
     help: "a label, kept in the state and never sent to the service",
     parse: label,

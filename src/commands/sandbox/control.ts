@@ -39,26 +39,27 @@ export async function call<T>(
   });
 }
 
-export const stop = command({
-  options: control,
-  examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
-  async run(app, options) {
-    const document = await call<Document<"sandbox stop">>(app, options, "POST stop");
-    await app.io.output.printDone(document, `Stopped the sandbox at ${document.stopped}.`);
-  },
-});
+/** A command that asks the sandbox for one thing. */
+const steering = <Name extends "stop" | "reset">(
+  name: Name,
+  told: (document: Document<`sandbox ${Name}`>) => string,
+) =>
+  command({
+    options: control,
+    examples: [`vault sandbox ${name}`, `vault sandbox ${name} --ready-file ./sandbox.json`],
+    async run(app, options) {
+      const document = await call<Document<`sandbox ${Name}`>>(app, options, `POST ${name}`);
+      await app.io.output.printDone(document, told(document));
+    },
+  });
 
-export const reset = command({
-  options: control,
-  examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
-  async run(app, options) {
-    const document = await call<Document<"sandbox reset">>(app, options, "POST reset");
-    await app.io.output.printDone(
-      document,
-      `Reset ${document.vaults} vaults and removed all faults. The new credentials are in the ready file.`,
-    );
-  },
-});
+export const stop = steering("stop", ({ stopped }) => `Stopped the sandbox at ${stopped}.`);
+
+export const reset = steering(
+  "reset",
+  ({ vaults }) =>
+    `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
+);
 
 const changing = (route: "lock" | "unlock") =>
   command({
@@ -148,11 +149,7 @@ export const audit = command({
     "--export <file>":
       "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
   },
-  examples: [
-    "vault sandbox audit",
-    "vault sandbox audit --export items.csv",
-    "vault sandbox audit --export items.ndjson.gz",
-  ],
+  examples: ["vault sandbox audit", "vault sandbox audit --export items.ndjson.gz"],
   async run(app, options) {
     const { export: file } = options;
     const format = file === undefined ? undefined : auditExport(file);

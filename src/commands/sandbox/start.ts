@@ -55,10 +55,7 @@ export const start = command({
     'A policy is an object with any of "failedAttempts", "unackedStarts", "tokenTtlMs", "rate", "autoLockAfterMs", "idempotentEnd", ' +
     '"whitelist" (addresses and ranges) and "jwt" {"publicKey", "claims"}.',
   options: {
-    "--port <n>": {
-      help: "port to listen on (default: any free port)",
-      parse: port,
-    },
+    "--port <n>": { help: "port to listen on (default: any free port)", parse: port },
     "--data <directory>": "keep the vaults in this directory across restarts",
     ...emulation,
     "--ready-file <file>":
