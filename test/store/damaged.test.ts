@@ -18,7 +18,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { moveState } from "../../src/store/whole/move.ts";
+import { moveState, prepareClaim } from "../../src/store/whole/move.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import { lockPath, runChild, temporaryState } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -149,6 +149,19 @@ describe("a state that cannot be used", () => {
     const move = moveState(whole, to, patient(state.clock));
     const told = expect.stringContaining(message) as string;
     await expect(move).rejects.toMatchObject({ code: "state", message: told });
+  });
+
+  it("one to which another was moved still has its vaults: where these were they are not claimed", async () => {
+    await settled();
+    const there = temporaryState();
+    const [from, to] = [state, there].map(
+      ({ options }) => new SqliteWhole(new SqliteState(options)),
+    ) as [SqliteWhole, SqliteWhole];
+    await moveState(from, to, patient(state.clock));
+    there.sql("UPDATE vaults SET doc = '{'");
+    const claim = prepareClaim(from, async () => await Promise.resolve(to), state.options.warn);
+    const told = expect.stringContaining(`was moved to ${to.shown}`) as string;
+    await expect(claim).rejects.toMatchObject({ code: "state", message: told });
   });
 
   it("a full disk: what was durable stays, what failed did not happen", async () => {

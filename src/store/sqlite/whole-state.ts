@@ -35,14 +35,14 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<StoredState & { database: StateDatabase }> {
-  async read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null> {
+  async read<T>(work: (whole: WholeReader) => T | Promise<T>, isWhole = true): Promise<T | null> {
     if (!this.#isThere()) return null;
     // Whoever is to claim it or finish its move reads it, too.
     if (await this.#using("BEGIN", isOlder))
       await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
     return await this.#using("BEGIN", async (db) => {
       // A damaged state gives nothing away as whole, nor takes it in: it is moved aside.
-      const problem = problemOf(db);
+      const problem = isWhole ? problemOf(db) : null;
       if (problem !== null) throw damagedState(this.store.database.path, problem);
       return await work(readerOf(db, this.store.parts.keyring));
     });

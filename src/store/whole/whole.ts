@@ -15,8 +15,14 @@ export type WholeOperation = "claim" | "move" | "rekey";
 export abstract class WholePlace {
   /** For messages and marks: a directory, or an address without its password. */
   abstract readonly shown: string;
-  /** Reads a snapshot while others go on; null if nothing is there. */
-  abstract read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
+  /**
+   * Reads a snapshot while others go on; null if nothing is there.
+   * @throws `state` for a damaged one, unless `isWhole` is false
+   */
+  abstract read<T>(
+    work: (whole: WholeReader) => T | Promise<T>,
+    isWhole?: boolean,
+  ): Promise<T | null>;
   /**
    * Does the work in one transaction once no vault is in use; if it throws, nothing is changed.
    * Nobody begins anything meanwhile; a stall does no harm. Makes a missing local state.
@@ -29,9 +35,9 @@ export abstract class WholePlace {
   ): Promise<T>;
 }
 
-/** What a state says of its moves; null if nothing is there. */
+/** What a state says of its moves, also where a vault of it is damaged; null if nothing is there. */
 export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
-  await place.read(({ marks }) => marks);
+  await place.read(({ marks }) => marks, false);
 
 /** Rows that are read at a time. */
 const batch = 200;
