@@ -167,6 +167,8 @@ export class SqliteState extends StoredState {
 class LockedVault extends StoredVaultSession {
   readonly #state: SqliteState;
   readonly #release: () => void;
+  /** Of the state, as of the last transaction. */
+  #key: SealingKey | null = null;
 
   constructor(state: SqliteState, parts: LockedBy, release: () => void) {
     super(parts, null);
@@ -192,7 +194,8 @@ class LockedVault extends StoredVaultSession {
   }
 
   protected async key(): Promise<SealingKey> {
-    return await this.#state.prepareKey();
+    // Another process may have named one since the vault was locked.
+    return (this.#key ??= await this.#state.prepareKey());
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
@@ -201,7 +204,7 @@ class LockedVault extends StoredVaultSession {
       keyIdIn(db),
       statements.map((statement) => rowsIn(db, statement)),
     ]);
-    await parts.keyring.ensure(keyId);
+    this.#key = keyId === null ? null : await parts.keyring.key(keyId);
     return rows;
   }
 
