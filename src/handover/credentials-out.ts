@@ -52,10 +52,13 @@ export class CredentialsOut {
     const { uuid } = session;
     const held = parse(path, content);
     const stored = (await session.read())?.generations ?? [];
+    // What was imported here by mistake has its true copy in the file of its own vault.
+    const isOther = held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase();
     const known = new Set(stored.map((generation) => generation.fingerprint));
     for (const pair of pairsOf(given)) known.add(fingerprint(uuid, pair));
     for (const pair of pairsOf(held)) {
-      if (known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair))) continue;
+      const isKnown = known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair));
+      if (isKnown && !isOther) continue;
       const from = command`vault get ${held.uuid ?? uuid} --credentials @${path} --credentials-out ${path}`;
       throw refusal(
         `${path} holds credentials that this state does not know of vault ${uuid}; it may be their only copy`,

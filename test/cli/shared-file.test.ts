@@ -210,6 +210,21 @@ describe.concurrent(
       expect(readFileSync(file, "utf8")).toBe(before);
     });
 
+    it("another vault's, although its credentials were imported here by mistake", async () => {
+      const { lab, machine, uuid } = await warmLab(offlineNote);
+      const document = { format: 2, uuid: other, kind: "generic/offline", credentials: pair };
+      const file = machine.file("out.json", document);
+      const before = readFileSync(file, "utf8");
+      await machine.ok("import", uuid, "--credentials", JSON.stringify(pair));
+      const out = ["--credentials-out", file];
+      for (const given of [[], ["--credentials", JSON.stringify(pair)]]) {
+        const refused = await machine.vault("get", uuid, "--json", ...given, ...out);
+        expectError(refused, "invalid-input", own);
+      }
+      expect(lab.service.sandbox.requests()).toHaveLength(2);
+      expect(readFileSync(file, "utf8")).toBe(before);
+    });
+
     it("what the state knows is replaced, by whichever exchange it is of", async () => {
       const { lab, machine, uuid } = await warmLab(offlineNote);
       const file = join(machine.home, "out.json");
