@@ -200,7 +200,7 @@ export async function settleInterrupted(
 ): Promise<Settled> {
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
-  context.settled.set(open.id, settled);
+  context.emit({ type: "settled", settled });
   return settled;
 }
 

@@ -289,7 +289,7 @@ export interface ExchangeContext {
   /** The time limit for waiting and retrying, on `Clock.elapsed`. */
   deadline: number;
   emit(event: ExchangeEvent): void;
-  /** What was settled so far of what earlier runs left, by the id of the exchange: `withVault` tells it at the end. */
+  /** What was settled so far of what earlier runs left, by the id of the exchange: `withVault` collects it from the events. */
   settled: Map<string, Settled>;
   /** Replaces secrets in what the state stores in plain text. */
   redact(text: string): string;

@@ -51,7 +51,7 @@ async function recordNewPair(
   });
   for (const message of warnings) context.emit({ type: "warning", message });
   const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);
-  if (found !== null) context.settled.set(found.exchange.id, found);
+  if (found !== null) context.emit({ type: "settled", settled: found });
   const record = await currentRecord(context);
   const exchange = openExchange(record, exchangeId);
   return {

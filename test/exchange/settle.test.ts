@@ -1,7 +1,7 @@
-import { handsOver } from "../support/in-process.ts";
+import { handsOver, startOf } from "../support/in-process.ts";
 import { describe, expect, it } from "vitest";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
-import { deleteVault } from "../../src/exchange/run.ts";
+import { deleteVault, runExchange } from "../../src/exchange/run.ts";
 import type { World } from "./world.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import { helpOf } from "../support/help.ts";
@@ -59,6 +59,22 @@ describe("what is left at ②, not delivered", () => {
     const read = await run(world, "get");
     expect(read.delivered[0]?.settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
     expect(read.delivered[0]?.vault["creditCard"]).toMatchObject({ number: "5555555555554444" });
+  });
+
+  it("what was settled is told at once, before what may take hours", async () => {
+    const world = await knownVault();
+    await run(world, "update", { dies: true });
+    const told: string[] = [];
+    await world.hold(async (context) => {
+      const emit: typeof context.emit = (event) => {
+        told.push(event.type);
+        context.emit(event);
+      };
+      const takes = handsOver(async () => Promise.resolve(void told.push("delivered")));
+      await runExchange({ ...context, emit }, startOf(world, "get"), takes);
+    });
+    const ofBoth = ["acknowledging", "settled", "starting", "delivered", "acknowledging"];
+    expect(told).toEqual(ofBoth);
   });
 
   it("with a dead token the left update was not applied, and that is said", async () => {

@@ -30,7 +30,8 @@ $ . ./settings; vault get "$NOTE" --field vault.content
 | in doubt
 exit 12
 $ . ./settings; vault get "$NOTE" --field vault.content
-| The treasure is under the third palm tree…Finished the interrupted get …
+| Finished the interrupted get …
+| The treasure is under the third palm tree
 
 # Killed at the worst moment: after the delivery, before the acknowledgement
 $ . ./settings; vault get "$NOTE" --field vault.content --save-cmd 'kill -9 $PPID'
