@@ -9,7 +9,7 @@ import { currentRecord, interruptedBefore, type ExchangeContext } from "./ports.
 import type { ExchangeRecord, Generation, VaultRecord } from "./records.ts";
 import { importOf, isUndelivered, noCredentials, summarize } from "./records.ts";
 import { holdReasons } from "./states.ts";
-import { endedAtOnce, waysOn } from "./ways.ts";
+import { endedAtOnce, finishOf, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -175,12 +175,12 @@ export function checkForget(
   if (open === null || discardPending) return;
   const isInDoubt = open.state === "in-doubt";
   const message = `not forgotten, which could lose it: an exchange of this vault is ${open.state}`;
-  const finishes = isInDoubt ? command`vault get ${uuid}` : command`vault ack ${uuid}`;
+  const finishes = isInDoubt ? command`vault get ${uuid}` : finishOf(uuid, open);
   throw new VaultError(isInDoubt ? "in-doubt" : "pending", message, {
     uuid,
     exchange: summarize(open),
     next: [
-      noted(finishes, "finishes it"),
+      noted(finishes, finishes.note ?? "finishes it"),
       noted(command`vault forget ${uuid} --discard-pending`, "forgets the vault anyway"),
     ],
   });

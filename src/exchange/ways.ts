@@ -101,13 +101,7 @@ function openWays(
   const unread = isUnread(open);
   const isLeft = open.state === "started";
   if ((isLeft && !unread) || beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
-  const notes = [
-    ...(unread ? ["uses the read up"] : []),
-    ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
-  ];
-  const note = notes.join(", ") || undefined;
-  const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
-  const finished = open.saveOwed ? saving(finishes) : finishes;
+  const finished = finishOf(vault.uuid, open);
   if (allowsStart(vault, circumstances.policy)) {
     const anew = noted(again, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
@@ -118,6 +112,20 @@ function openWays(
   // A read is used up before the vault is locked.
   const isForced = ({ argv }: Way): boolean => argv.includes("--force");
   return [...guarded.filter((way) => !isForced(way)), finished, ...guarded.filter(isForced)];
+}
+
+/** The acknowledgement of an exchange, with what that needs. */
+export function finishOf(uuid: string, open: OpenExchange): Way {
+  const ack = command`vault ack ${uuid}`;
+  if (open.state === "ending") return ack;
+  const unread = isUnread(open);
+  const notes = [
+    ...(unread ? ["uses the read up"] : []),
+    ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
+  ];
+  const note = notes.join(", ") || undefined;
+  const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
+  return open.saveOwed ? saving(finishes) : finishes;
 }
 
 function anewOf(uuid: string, open: OpenExchange): Way {

@@ -6,12 +6,13 @@ import { asVaultError, VaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { describeGuard } from "../../src/commands/guard.ts";
 import { nextAction } from "../../src/exchange/next-action.ts";
-import { refusalError } from "../../src/exchange/refusals.ts";
+import { checkForget, refusalError } from "../../src/exchange/refusals.ts";
 import { waysOn } from "../../src/exchange/ways.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { wayLines } from "../../src/way.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts, type World } from "./world.ts";
 import { commandsOf, helpOf, linesOf } from "../support/help.ts";
+import { handsOver } from "../support/in-process.ts";
 
 const policy = { unackedStarts: 5, failedAttempts: 3 };
 
@@ -182,6 +183,29 @@ it("a vault that is gone while an exchange is in doubt is forgotten with --disca
   const record = { ...(await known(world)), usesRemaining: 1, lastError };
   const [way] = waysOn(record, { policy, clock: Date });
   expect(commandsOf(way && [way]).join()).toBe(`vault forget ${world.uuid} --discard-pending`);
+});
+
+const failing = handsOver(async () => Promise.reject(new Error("the reader has gone")), true);
+
+it.each<[string, Parameters<typeof run>[2], string[]]>([
+  ["a read that may not have been delivered", { dies: true }, ["--unread"]],
+  ["a save that is owed", { handover: failing }, ["--unread", "--save-cmd", "CMD"]],
+])("forget names the acknowledgement that goes through after %s", async (_, asked, needed) => {
+  const world = await knownVault(3);
+  await run(world, "get", asked);
+  const record = await known(world);
+  const forgets = (): void => {
+    checkForget(world.uuid, record, false);
+  };
+  const argv = ["vault", "ack", world.uuid, ...needed];
+  expect(forgets).toThrow(
+    expect.objectContaining({
+      code: "pending",
+      facts: expect.objectContaining({
+        next: expect.arrayContaining([expect.objectContaining({ argv })]) as unknown,
+      }) as unknown,
+    }),
+  );
 });
 
 it("what could not be delivered is started again by its own command line, which has all that it needs", async () => {
