@@ -9,7 +9,7 @@ import { currentRecord, interruptedBefore, type ExchangeContext } from "./ports.
 import type { ExchangeRecord, Generation, VaultRecord } from "./records.ts";
 import { importOf, isUndelivered, noCredentials, summarize } from "./records.ts";
 import { holdReasons } from "./states.ts";
-import { endedAtOnce, finishOf, waysOn } from "./ways.ts";
+import { endedAtOnce, finishOf, isStillThere, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -194,11 +194,12 @@ export async function interrupted(
   const { uuid } = context.session;
   if (exchange === undefined) return interruptedBefore(uuid);
   const isStart = exchange.state === "intent";
+  const isDelete = exchange.operation === "delete";
   const what = isStart
-    ? ` while the ${exchange.operation === "delete" ? "delete" : "start"} was in progress; it may have reached the service, and counts; the stored credentials are kept`
+    ? ` while the ${isDelete ? "delete" : "start"} was in progress; it may have reached the service, and counts; the stored credentials are kept`
     : "; the new credentials are stored, but not acknowledged";
   const ways = isStart
-    ? [command`vault status ${uuid}`]
+    ? [isDelete ? isStillThere(uuid) : command`vault status ${uuid}`]
     : waysOn(await currentRecord(context), context);
   // Whoever stops a read has not got what it reads.
   const again = noted(command`vault get ${uuid}`, "starts again with the old credentials");

@@ -143,6 +143,10 @@ const saving = (way: Way): Way => ({
   fill: [...(way.fill ?? []), "CMD"],
 });
 
+/** After a delete that may have arrived, only the service can tell. */
+export const isStillThere = (uuid: string): Way =>
+  noted(command`vault info ${uuid}`, "is the vault still there? then run it again");
+
 export const noneArrived = (uuid: string, then = ""): Way =>
   noted(
     command`vault guard ${uuid} --reset --unanswered`,

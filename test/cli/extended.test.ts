@@ -399,6 +399,7 @@ describe.concurrent("vault delete", () => {
       expect(errorOf(result)).toMatchObject({
         retry: "after-status",
         spent: { unackedStarts: 1, failedAttempts: 0 },
+        next: [{ argv: ["vault", "info", uuid] }],
       });
       expect(await machine.exported(uuid)).not.toBeNull();
       const again = await machine.vault("delete", uuid, "--yes", "--json");

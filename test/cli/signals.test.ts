@@ -171,6 +171,16 @@ describe.concurrent("a signal", () => {
     await holder.exit;
   });
 
+  it("while a delete is waited for: 130, and only the service can tell whether it arrived", async () => {
+    const { lab, machine, uuid } = await prepare("delete:hang");
+    const run = machine.start({}, "delete", uuid, "--yes", "--json");
+    await arrived(lab, 3);
+    run.kill("SIGINT");
+    const result = await run.exit;
+    expectError(result, "interrupted", /while the delete was in progress/);
+    expect(errorOf(result).next).toMatchObject([{ argv: ["vault", "info", uuid] }]);
+  });
+
   it("while the service is waited for under --max-wait: 130, and nothing is pending", async () => {
     const { lab, machine, uuid, get } = await prepare("get-start:status=429,retry-after=60*all");
     const run = get("--verbose");

@@ -179,12 +179,13 @@ async function unansweredStart(
   const due = start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
   const { unansweredError } = await import("../dispositions.ts");
   const so = "the vault may have been deleted; its credentials are kept";
+  const isDelete = start.operation === "delete";
+  const ways = refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")];
   const facts = {
     uuid,
     hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
-    next: refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")],
+    next: isDelete ? [(await import("../ways.ts")).isStillThere(uuid)] : ways,
   };
-  const isDelete = start.operation === "delete";
   return unansweredError(context, stepOf(start), reply, facts, isDelete ? so : undefined);
 }
 
