@@ -6,7 +6,7 @@ import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";
 import { dispositionOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import { nextTry } from "./ports.ts";
+import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
 import { acceptedBy, claimIfTrial, giveBack, noteStart, outcomeOf } from "./start/breaker-gate.ts";
 
@@ -18,7 +18,7 @@ export type SingleContext = Pick<
 /**
  * Sends a call outside an exchange; an end call only if its exchange is not known here. Repeats it until the
  * deadline if it surely did not arrive or came too early (429), and an end call if it got no answer. Returns the last reply.
- * @throws what `admit` and an interrupted wait throw, while nothing is under way
+ * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */
 export async function sendSingle(
   context: SingleContext,
@@ -26,8 +26,12 @@ export async function sendSingle(
 ): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
   const next = { kind: call.kind, isEnd: call.step === "end" };
+  const untilInterrupted = async (wait: Promise<void>): Promise<void> =>
+    await wait.catch((error: unknown) => {
+      throw signal.aborted ? interruptedBefore(uuidOf(call)) : error;
+    });
   for (let attempt = 0; ; attempt += 1) {
-    await service.admit(next, signal, deadline);
+    await untilInterrupted(service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
@@ -40,9 +44,12 @@ export async function sendSingle(
       cause: reply.type === "answer" ? "rate limited" : reply.cause,
       waitMs,
     });
-    await clock.sleep(waitMs, signal);
+    await untilInterrupted(clock.sleep(waitMs, signal));
   }
 }
+
+const uuidOf = (call: SingleCall | EndCall): string | undefined =>
+  call.step === "create" ? undefined : call.uuid;
 
 /** The error for a call that was not accepted: it was not sent, got no answer, which a repetition would not worsen, or was refused. */
 export function refusedSingle(
@@ -50,7 +57,7 @@ export function refusedSingle(
   reply: Reply,
   call: SingleCall | EndCall,
 ): VaultError {
-  const uuid = call.step === "create" ? undefined : call.uuid;
+  const uuid = uuidOf(call);
   if (reply.type !== "no-answer")
     return refusal(reply.type === "answer" ? dispositionOf(reply.answer, call) : reply, uuid);
   const step = call.step === "end" ? "acknowledgement" : call.step;

@@ -194,6 +194,20 @@ describe.concurrent("a signal", () => {
     await expectInStep(lab, machine, uuid);
   });
 
+  it.each([
+    ["info", ["UUID"]],
+    ["create", ["--kind", "generic/offline", "--content", "env:NOTE"]],
+  ])("while vault %s waits after a 429: 130, and safe to run again", async (name, args) => {
+    const { machine, uuid } = await prepare(`${name}:status=429,retry-after=60*all`);
+    const words = [name, ...args.map((word) => word.replace("UUID", uuid)), "--verbose", "--json"];
+    const run = machine.start({ env: { NOTE: "a note" } }, ...words);
+    await run.waitFor(/retrying/, "stderr");
+    run.kill("SIGINT");
+    const result = await run.exit;
+    expectError(result, "interrupted", /nothing is pending/);
+    expect(errorOf(result).retry).toBe("safe");
+  });
+
   it.skipIf(process.platform !== "linux").each([
     ["update UUID --content @PIPE", /^interrupted by SIGTERM$/],
     ["audit-replay PIPE", /^interrupted: the replay is incomplete/],
