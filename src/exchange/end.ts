@@ -105,8 +105,9 @@ async function sendEnd(
     const why = end === "again" ? "rate limited" : cause;
     // The next one is sent at the latest when the token expires or the deadline passes.
     const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
-    const { waitMs } = nextTry(context, attempt, reply);
-    const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
+    // What is not the service's own, or about the endpoint, says nothing of when.
+    const { waitMs } = nextTry(context, attempt, end === "again" ? reply : undefined);
+    const isAskedFor = end === "again" && answer?.retryAfter !== undefined;
     if (left <= 0 || (isAskedFor && waitMs >= left))
       throw await outstanding(context, exchange, why, { answer });
     const wait = Math.min(left, waitMs);

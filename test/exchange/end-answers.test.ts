@@ -62,6 +62,21 @@ describe("an answer to an end call with neither SUCCESS nor ERROR", () => {
   });
 });
 
+it("a page in place of an answer does not say how long an end call waits", async () => {
+  const world = await knownVault();
+  let sent = 0;
+  await world.hold(async (context) => {
+    const call: Send = async (called, signal) => {
+      if (called.step === "end" && (sent += 1) === 1)
+        return { type: "answer", answer: { httpStatus: 404, body: {}, retryAfter: 3600 } };
+      return await context.service.call(called, signal);
+    };
+    await get({ ...context, service: { ...context.service, call } });
+  });
+  expect(sent).toBe(2);
+  expect(await currentIsAccepted(world)).toBe(true);
+});
+
 describe("an ERROR to an end call is shown whole", () => {
   const shown = {
     message: `the service no longer accepts the token (service: "operation not possible", HTTP 400, error ${errorUuid}); the read was not acknowledged, and the old credentials are still valid`,
