@@ -14,6 +14,8 @@ export interface Wish {
   force: boolean;
   /** The stored credentials to send, in place of all that may be valid. */
   generation?: number | undefined;
+  /** Credentials that the command line has. */
+  given?: unknown;
   /** Hold the exchange after the delivery. */
   noAck?: boolean;
   /** Another program has a part in the delivery, and the end call waits for it. */

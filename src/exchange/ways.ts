@@ -154,7 +154,7 @@ export const noneArrived = (uuid: string, then = ""): Way =>
   );
 
 /** A person says what the audit log shows. */
-const shownBy = (uuid: string): Way =>
+export const shownBy = (uuid: string): Way =>
   noted(
     command`vault guard ${uuid} --reset --failed N --starts N`,
     "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",

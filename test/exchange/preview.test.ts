@@ -87,3 +87,20 @@ it("refuses other credentials where the guard would", async () => {
   await expect(shown).rejects.toMatchObject({ code: "guard" });
   expect(await run(world, "get", { given })).toMatchObject({ code: "guard" });
 });
+
+it("names for other credentials what lets them out once all that are stored were refused, as the exchange does", async () => {
+  const world = await knownVault();
+  world.colleague(world.first);
+  await run(world, "get");
+  await run(world, "get", forced("wrong"));
+  expect(await known(world)).toMatchObject({ failedAttempts: 2 });
+  const given = { encryptedData: "other", payload: "payload" };
+  const start = { ...startOf(world, "get"), given: { type: "pair", credentials: given } } as const;
+  const shown = await world
+    .hold(async (context) => await previewStart(context, start))
+    .catch((error: unknown) => asVaultError(error).facts.next);
+  const ran = await run(world, "get", { given });
+  const words = `vault guard ${world.uuid} --reset --failed N --starts N`;
+  expect(ran.error?.facts.next).toContainEqual(expect.objectContaining({ argv: words.split(" ") }));
+  expect(shown).toContainEqual(expect.objectContaining({ argv: words.split(" ") }));
+});
