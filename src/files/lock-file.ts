@@ -3,7 +3,7 @@ import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { fileIfThere } from "./private-directory.ts";
-import { isBusy, onState, systemCode } from "./state-error.ts";
+import { asStateError, isBusy, isDamaged, systemCode, unusable } from "./state-error.ts";
 
 /**
  * Takes a lock alone: an open exclusive transaction in a small database, which the operating system ends when the process dies. Returns
@@ -73,8 +73,8 @@ export async function retryWhileBusy<T>(
 }
 
 /**
- * Does the work with a lock file held; `told` is the message of `busy`.
- * @throws `busy` at the deadline, `state`; rejects with the signal's reason when aborted
+ * Does the work with a lock file held; `told` is the message of `busy`, and says of `interrupted` that nothing was done.
+ * @throws `busy` at the deadline, `interrupted`, `state`
  */
 export async function withLockFile<T>(
   path: string,
@@ -83,8 +83,15 @@ export async function withLockFile<T>(
   waiting: Waiting,
   work: () => Promise<T>,
 ): Promise<T> {
-  const connection = await retryWhileBusy(clock, waiting, 50, () =>
-    onState(path, () => tryLockFile(path), "a lock cannot be taken"),
+  const connection = await retryWhileBusy(clock, waiting, 50, () => tryLockFile(path)).catch(
+    (error: unknown) => {
+      if (waiting.signal.aborted)
+        throw new VaultError("interrupted", `interrupted: ${told}`, { retry: "safe" });
+      // Not the state, which `asStateError` would have moved aside: its folder may be anybody's.
+      if (isDamaged(error))
+        throw unusable(path, "it is not a lock", { hint: "move this one file away" }, "a lock");
+      throw asStateError(path, error, "a lock cannot be taken");
+    },
   );
   if (connection === null)
     throw new VaultError("busy", told, {

@@ -100,7 +100,7 @@ function parse(path: string, content: string): GivenCredentials {
  * Does the work with the file of --credentials-out: locked, so that another run on the same file begins with what this
  * one leaves. A --dry-run writes nothing, and locks nothing.
  *
- * @throws `invalid-input` for a file that cannot be written, `busy`, `state`, and what the work throws; rejects with the signal's reason
+ * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, `state`, and what the work throws
  */
 export async function withCredentialsOut<T>(
   { io, settings }: Basics,

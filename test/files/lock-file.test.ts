@@ -1,7 +1,14 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
-import { isLockTaken, releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
+import {
+  isLockTaken,
+  releaseLockFile,
+  tryLockFile,
+  withLockFile,
+} from "../../src/files/lock-file.ts";
+import { TestClock } from "../contract/store-fixture.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 it("is seen by whoever looks, which keeps nobody from taking it", async () => {
@@ -31,4 +38,41 @@ it("is seen by whoever looks, which keeps nobody from taking it", async () => {
   });
   await worker.terminate();
   expect(taken.filter((is) => !is)).toEqual([]);
+});
+
+it("that is none is moved away alone, not the folder it lies in", async () => {
+  const path = join(tempDir("lock"), "a.lock");
+  writeFileSync(path, "x".repeat(5000));
+  const waiting = { deadline: 0, signal: new AbortController().signal };
+  const done = withLockFile(
+    path,
+    "busy",
+    new TestClock("2026-11-24T13:00:00Z"),
+    waiting,
+    async () => Promise.resolve(),
+  );
+  await expect(done).rejects.toMatchObject({
+    code: "state",
+    message: `a lock cannot be used: ${path}: it is not a lock`,
+    facts: { hint: "move this one file away" },
+  });
+  await expect(done).rejects.not.toHaveProperty("facts.next");
+});
+
+it("for which a person does not wait any longer says that nothing was done", async () => {
+  const path = join(tempDir("lock"), "a.lock");
+  const first = tryLockFile(path);
+  const controller = new AbortController();
+  const clock = new TestClock("2026-11-24T13:00:00Z");
+  clock.meanwhile = () => controller.abort();
+  const waiting = { deadline: 10_000, signal: controller.signal };
+  const told = "another run is using it; nothing was sent";
+  await expect(
+    withLockFile(path, told, clock, waiting, async () => Promise.resolve()),
+  ).rejects.toMatchObject({
+    code: "interrupted",
+    message: `interrupted: ${told}`,
+    facts: { retry: "safe" },
+  });
+  if (first !== null) releaseLockFile(first);
 });
