@@ -53,9 +53,10 @@ export const create = command({
   async run(app, options) {
     const { io } = app;
     const metadata = readMetadata(options.metadata);
+    // Before a question.
+    await app.service.client();
     const kind = await chooseKind(io, options);
     checkOptions(options, kind, io.host.now());
-    await app.service.client();
     const given = await readContents(io, options);
     const hashedPin = await readHashedPin(io, options);
     const { maxUsage, expiryDate: date, label = null } = options;

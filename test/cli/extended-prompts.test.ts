@@ -45,6 +45,15 @@ describe.concurrent("vault delete on a terminal", () => {
 });
 
 describe.concurrent("vault create on a terminal", () => {
+  it("asks nothing before the settings of the service are there", async () => {
+    const { machine } = await coldLab();
+    const env = { ...machine.env, VAULTSVC_BASE_URL: "" };
+    const { code, text } = await vaultInPty(["create"], { cwd: machine.home, env }).exit;
+    expect(code, text).toBe(2);
+    expect(text).toMatch(/the base URL of the service is missing/);
+    expect(text).toContain("next: vault sandbox exec -- sh");
+  });
+
   it("asks for kind and contents; the text is not shown", async () => {
     const { lab, machine } = await coldLab();
     const run = inPty(machine, "create");
