@@ -72,9 +72,13 @@ export function refusalError(
     case "superseded": {
       const which =
         wish.generation === undefined ? "every generation" : `generation ${wish.generation}`;
+      const superseded =
+        wish.force && wish.generation !== undefined
+          ? ""
+          : ", or was superseded and is sent only with --generation N --force";
       return new VaultError(
         "no-credentials",
-        `${which} of vault ${uuid} is not kept, or was superseded and is sent only with --generation N --force`,
+        `${which} of vault ${uuid} is not kept${superseded}`,
         { uuid, next: [command`vault status ${uuid} --history`, importOf(uuid)] },
       );
     }

@@ -325,6 +325,8 @@ describe.concurrent("export", () => {
     const exported = await machine.ok("export", uuid);
     expect(JSON.parse(exported.stdout)).toMatchObject({ credentials: { payload: "other" } });
     expect(exported.stderr).toMatch(/exported generation 3, but 2 may be valid instead/);
+    const unknown = await machine.vault("export", uuid, "--generation", "9", "--json");
+    expectError(unknown, "no-credentials", /^generation 9 of vault \S+ is not kept$/);
   });
 
   it("--all says which services are left out, and needs no base URL where there is one only", async () => {
