@@ -62,21 +62,21 @@ const table: Readonly<Record<ErrorClass | "unusable", Disposition>> = {
     start: "free",
     end: "again",
     meaning: "waiting longer would exceed --max-wait",
-    fix: "lower --rate, or raise --max-wait, then run it again",
+    fix: "lower --rate, or raise --max-wait",
   },
   application: {
     code: "unauthorized",
     what: "the service refused the application",
     start: "free",
     end: "outstanding",
-    fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed, then run it again",
+    fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed",
   },
   validation: {
     code: "service",
     what: "the service rejected the request as invalid",
     start: "free",
     end: "refused",
-    fix: "fix what it names, then run it again",
+    fix: "fix what it names",
     retry: "after-fix",
   },
   credentials: {
@@ -182,9 +182,10 @@ export function refusal(
       uuid,
       hint: outcome.hint ?? "nothing was sent; run it again when the service is available",
     });
-  const { answer, is, code, what, meaning, fix, next, retry } = outcome;
+  const { answer, is, code, what, meaning, fix, next, retry, start } = outcome;
   const whose =
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
+  const again = start === "free" && next === undefined ? ", then run it again" : "";
   const said = is === "unusable" ? "" : ` (${wording(answer)})`;
   return new VaultError(
     code,
@@ -193,7 +194,7 @@ export function refusal(
       uuid,
       service: serviceDetails(answer),
       retry,
-      hint: fix,
+      hint: fix && `${fix}${again}`,
       next: next?.(uuid ?? "VAULT"),
     },
   );

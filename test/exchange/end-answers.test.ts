@@ -62,6 +62,16 @@ describe("an answer to an end call with neither SUCCESS nor ERROR", () => {
   });
 });
 
+it("a refused application does not have the read repeated that is acknowledged by ack", async () => {
+  const world = await knownVault(3);
+  const error = await failing(world, answer(401, { status: "ERROR" }), false, get);
+  expect(error).toMatchObject({
+    code: "pending",
+    facts: { next: [{ argv: ["vault", "ack", world.uuid] }] },
+  });
+  expect(error.facts.hint).not.toMatch(/again/);
+});
+
 it("a page in place of an answer does not say how long an end call waits", async () => {
   const world = await knownVault();
   let sent = 0;
