@@ -48,6 +48,8 @@ CRLF and blank lines               | \r\n<1>\r\n \r\n\n<2>\r\n                | 
 lines that end with CR             | <1>\r<2>\r                               | 1:1 2:2
 zeros and other text before        | <1>\n\0\0\0<2>\n2026 stdout F <3>\n      | 1:1 2:2 3:3
 several in a line                  | <1>\n<2><3>\n                            | 1:1 2:2 2:3
+numbers that are no bytes          | <1>\n{~2:"2","x":"[1,,2]","y":"[01,2]"}\n | 1:1 2:2
+numbers that are no bytes, in rows | HEAD,x\n(1),1,"[1,,2]"\n(2),2,"[01,{2]"\n | 2:1 3:2
 lists, one a line                  | <1>\n[<2>,<3>]\n                         | 1:1 2:2 2:3
 Python                             | <1>\n{~2:2,"x":NaN,"y":None,"z":[-Infinity,True,],}\n | 1:1 2:2
 a tab in a string                  | <1>\n{~2:"2","x":"a\tb"}\n                | 1:1 2:2

@@ -189,7 +189,7 @@ export function itemIn(fields: Fields, depth = 0): Looked {
   for (const value of fields.values()) {
     // journald writes a text with other characters as a list of its bytes.
     const text = /^\[\d+,[\d,]*\d\]$/.test(value)
-      ? Buffer.from(JSON.parse(value) as number[]).toString()
+      ? Buffer.from(value.slice(1, -1).split(",").map(Number)).toString()
       : value;
     const at = text.indexOf("{");
     if (at < 0) continue;

@@ -218,8 +218,11 @@ class RowCutter extends Cutter {
   }
 }
 
-/** Rows are all alike, whatever the item in a text of them. */
-const lookedAt = (fields: Fields): Looked => ({ ...itemIn(fields), likeness: alike });
+/** Rows are all alike, and only those with a brace have an item in a text. */
+const lookedAt = (fields: Fields): Looked =>
+  [...fields.values()].some((value) => value.includes("{"))
+    ? { ...itemIn(fields), likeness: alike }
+    : { fields, likeness: alike, isText: false };
 
 /** What is drawn between the header and the rows. */
 const isRule = /^[-=+:| ]+$/;
