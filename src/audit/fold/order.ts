@@ -57,8 +57,7 @@ export class Entries {
 
   push(entry: Entry): void {
     if (this.count === this.#vaults.length) this.#grow();
-    this.#rows.set(this.count, entry);
-    this.#vaults[this.count++] = entry.vault;
+    this.#set(this.count++, entry);
   }
 
   timeAt(index: number): number {
@@ -80,22 +79,27 @@ export class Entries {
   /** Sorts the entries by time, stably. */
   sort(): void {
     const order = Array.from({ length: this.count }, (_, index) => index);
-    this.#reorder(order.sort((a, b) => this.timeAt(a) - this.timeAt(b)));
+    const sorted = new Entries();
+    const entry = new Entry();
+    for (const index of order.sort((a, b) => this.timeAt(a) - this.timeAt(b)))
+      sorted.push(this.get(index, entry));
+    this.#rows = sorted.#rows;
+    this.#vaults = sorted.#vaults;
   }
 
   /** Turns the order of the entries from an index on around. */
   reverse(from: number): void {
-    const last = from + this.count - 1;
-    const turned = (_: unknown, index: number): number => (index < from ? index : last - index);
-    this.#reorder(Array.from({ length: this.count }, turned));
+    const [one, other] = [new Entry(), new Entry()];
+    for (let [low, high] = [from, this.count - 1]; low < high; low++, high--) {
+      this.get(low, one);
+      this.#set(low, this.get(high, other));
+      this.#set(high, one);
+    }
   }
 
-  #reorder(order: readonly number[]): void {
-    const sorted = new Entries();
-    const entry = new Entry();
-    for (const index of order) sorted.push(this.get(index, entry));
-    this.#rows = sorted.#rows;
-    this.#vaults = sorted.#vaults;
+  #set(index: number, entry: Entry): void {
+    this.#rows.set(index, entry);
+    this.#vaults[index] = entry.vault;
   }
 
   #grow(): void {
