@@ -118,8 +118,10 @@ function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
 }
 
 /** Lists the UUIDs of the first of so many vaults. */
-const first = (most: number, count: number, vaults: IteratorObject<VaultReport>): string =>
-  [...vaults.take(most).map(({ uuid }) => uuid), ...(count > most ? ["…"] : [])].join(", ");
+function first(most: number, count: number, vaults: IteratorObject<VaultReport>): string {
+  const uuids = Array.from(vaults.take(most), ({ uuid }) => uuid);
+  return [...uuids, ...(count > uuids.length ? ["…"] : [])].join(", ");
+}
 
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {

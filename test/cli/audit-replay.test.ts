@@ -106,6 +106,14 @@ test.each([
   await withExport(item(uuid) + unread).expectRefused(words, "finding", message);
 });
 
+test("--fail-on says that it names no vault behind more than a thousand worse ones", async () => {
+  const numbered = (n: number): string => uuid.slice(0, -6) + String(n).padStart(6, "0");
+  const worse = Array.from({ length: 1001 }, (_, n) => item(numbered(n), "LOCK_VAULT")).join("");
+  const machine = withExport(worse + item(numbered(2000)));
+  const words = "audit.ndjson --fail-on open-exchange";
+  await machine.expectRefused(words, "finding", /1 vault is open-exchange \(…\)/);
+});
+
 describe("on a machine that uses the vault", () => {
   let machine: ReturnType<typeof withExport>;
   let used = "";
