@@ -234,7 +234,7 @@ function conclude(
     items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
-    rules,
+    rules: pseudonyms.rules(rules),
     columns: inputs[0]?.columns ?? {},
     ...(whatIf && changed && { whatIf: whatIfReport(whatIf, log, changed, every) }),
     skippedLines: skips.count,

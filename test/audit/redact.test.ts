@@ -6,7 +6,7 @@ import type { ReplayOptions } from "../../src/audit/replay.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/output.ts";
 import { printed, viewOf } from "../support/audit-reports.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { failure, line, replayWith, vaultUuid } from "./support.ts";
+import { failure, line, replayWith, rules, vaultUuid } from "./support.ts";
 
 /** What is not shown, and the word for it. */
 const originals: Record<string, string | RegExp> = {
@@ -97,4 +97,16 @@ test("with --redact the same value is the same word everywhere, counted from its
     }));
   expect(short(redacted)).toEqual(short(plain));
   expect(redacted.vaults[1]?.label).toBe("label-1");
+});
+
+test("with --redact, words and patterns that the user gave are hidden where they may name anybody", async () => {
+  const given = {
+    actions: { "LOGIN of nightly-cron": "ignore", OPENED: "READ_VAULT" },
+    outcomes: { "accepted for web-shop": "success", bounced: "failure" },
+    failure: "denied for web-shop",
+  } as const;
+  const { outputs } = await replayed({ rules: { ...rules, ...given } });
+  for (const [name, text] of Object.entries(outputs))
+    expect(text, name).not.toMatch(/nightly-cron|web-shop/);
+  expect(outputs["json"]).toContain('"OPENED": "READ_VAULT"');
 });

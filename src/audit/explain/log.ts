@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
+import type { InputReport, ItemReference, Origin, Rules } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Entry, EventKind, Item, ItemLocation, Skips } from "../read/item.ts";
@@ -158,6 +158,20 @@ export class Pseudonyms {
 
   condition({ key, value }: Condition): string {
     return `${key}=${this.#isOn ? "…" : value}`;
+  }
+
+  /** Returns rules without other text in the words and patterns that the user gave. */
+  rules(rules: Rules): Rules {
+    if (!this.#isOn) return rules;
+    const { actions, outcomes, failure } = rules;
+    const hidden = <T>(all: Record<string, T>): Record<string, T> =>
+      Object.fromEntries(Object.entries(all).map(([text, one]) => [this.word(text), one]));
+    return {
+      ...rules,
+      failure: failure === null ? null : this.word(failure),
+      ...(actions && { actions: hidden(actions) }),
+      ...(outcomes && { outcomes: hidden(outcomes) }),
+    };
   }
 
   /** Returns an action or outcome of one word, and hides other text, which could name anybody. */
