@@ -320,6 +320,13 @@ test.each([
   expect(await adviceOn("C0 S10c F11c F12c")).toMatch(risk);
 });
 
+test("releases before 1.2.17 cannot unlock what failed attempts have locked", async () => {
+  const stepsOf = async (letters: string) =>
+    (await reportOfOne(log(letters), { rules: { ...rules, release: "1.2.16" } })).advice.steps;
+  expect((await stepsOf("C0 F1 F2 F3 L4")).at(-1)).toMatch(/^Release 1\.2\.16 cannot unlock it/);
+  expect((await stepsOf("C0 S1 S2 S3 S4 S5")).at(-1)).toMatch(/unlock the vault in the console/);
+});
+
 test.each<[string, string | undefined, Partial<ReplayOptions>?]>([
   ["C0 S1 A2 S3 F4 F5", "--failed 2 --starts 1"],
   ["C0 S1 S2 S3 S4", "--failed 0 --starts 4"],

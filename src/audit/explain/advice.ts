@@ -1,6 +1,7 @@
 import { defined } from "../../defined.ts";
 import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { command, noted, type Way } from "../../way.ts";
+import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "../read/item.ts";
 import type { Evidence } from "./verdict.ts";
@@ -53,7 +54,7 @@ export function causeOf(
 
 /** Returns what to do, in words and as commands. */
 export function adviceOf(
-  { isWhole, now }: Log,
+  { fold: { rules }, isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
   { verdict, rule = "unseen", certainty, ofRule }: Evidence,
   exchange: VaultReport["exchange"],
@@ -75,6 +76,10 @@ export function adviceOf(
     unseen:
       "Find out what locked it: a client that did will lock it again. An export from the console, or one that begins earlier, may show it.",
   };
+  const unlock =
+    rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17")
+      ? `Release ${rules.release} cannot unlock it: fill a new vault from the source of its contents.`
+      : "Then have an administrator unlock the vault in the console.";
   const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
   const locks = `one more ${isFailed ? "failed attempt" : "start"} ${isSure ? "" : "probably "}locks the vault.`;
   const resets = isOpen
@@ -86,7 +91,7 @@ export function adviceOf(
       [
         ...(isSure ? [] : ["The vault is probably locked: look it up in the console first."]),
         ...(ofRules[rule] === undefined ? [fault, `${stop}${also}`] : [ofRules[rule]]),
-        "Then have an administrator unlock the vault in the console.",
+        unlock,
       ],
       noted(
         command`vault guard ${uuid} --reset`,
