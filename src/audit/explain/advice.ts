@@ -58,7 +58,7 @@ export function adviceOf(
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
   { verdict, rule = "unseen", certainty, ofRule }: Evidence,
   exchange: VaultReport["exchange"],
-  { client, others, fault }: Explanation,
+  { client, others, fault, isTooLate }: Explanation,
 ): VaultReport["advice"] {
   const isSure = certainty === "certain";
   const { tokenExpiry = "" } = exchange ?? {};
@@ -85,6 +85,11 @@ export function adviceOf(
   const resets = isOpen
     ? `The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`
     : "An acknowledged exchange resets the counters.";
+  const ends = isTooLate
+    ? [
+        `The acknowledgements of the client${by} were refused: send each before its token expires, with the token unchanged, or its starts count until they lock the vault.`,
+      ]
+    : [];
   const history = command`vault status ${uuid} --history`;
   const rows: Record<Verdict, readonly [steps: readonly string[], ...next: Way[]]> = {
     locked: [
@@ -134,6 +139,7 @@ export function adviceOf(
             [
               "Not locked: the token has expired, and the old credentials are still valid.",
               "Start again with the old credentials and acknowledge.",
+              ...ends,
             ],
             noted(command`vault get ${uuid}`, "does both"),
           ]
@@ -143,6 +149,7 @@ export function adviceOf(
                 ? "Probably not locked. Its token has expired."
                 : "Not known to be locked, but earlier starts may count: the next one may lock it.",
               "Before the next start, find out which credentials are current.",
+              ...ends,
             ],
             history,
           ],

@@ -18,6 +18,8 @@ export interface Explanation {
   others: string;
   /** What the client did wrong, and what to change. */
   fault: string;
+  /** Its acknowledgements were refused. */
+  isTooLate: boolean;
   /** The acknowledgement that replaced refused credentials. */
   replacedBy?: ItemReference | undefined;
 }
@@ -35,30 +37,39 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
   const at = first === undefined ? 0 : before.indexOf(first);
   const run = before.slice(at);
   const hasStarts = chain.some(({ event }) => isStart(event));
-  const ends = endsOf(hasStarts ? [...run, ...since] : [], tokenLifetimeMs);
+  const ends = hasStarts ? [...run, ...since] : [];
+  const refused = ends.filter(({ event }) => event === "failed-ack");
+  const isTooLate = refused.some(({ item }) => isOf(client, item));
+  const by = isTooLate ? "" : clientWords(clientOf(refused));
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const isRefused = rule === "failed-attempts" || rule === "expired-invalid-start";
   const { fault, replacedBy }: Trace = isRefused
     ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client, probably))
     : {
-        fault:
-          ends.length > 0
-            ? `sent acknowledgements that were refused. Send the end call within ${durationInWords(tokenLifetimeMs)} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`
-            : `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
+        fault: isTooLate
+          ? `sent acknowledgements that were refused. Send the end call within ${durationInWords(tokenLifetimeMs)} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`
+          : `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
       };
   return {
     client,
     others: othersIn(chain, client),
     fault: `The client${inBrackets(client)} ${fault}`,
+    isTooLate: !isRefused && isTooLate,
     replacedBy,
     sentences: [
       ...sharedBy(before, client),
-      ...ends,
+      ...endsOf(ends, tokenLifetimeMs, by && ` by ${by}`),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
       ...callsSince(vault, since),
     ],
   };
 }
+
+/** Whether nothing tells that another client sent a call. */
+const isOf = ({ externalRef: ref, address }: Client, item: ItemReference): boolean =>
+  ref !== undefined && item.externalRef !== undefined
+    ? ref === item.externalRef
+    : address === undefined || item.address === undefined || address === item.address;
 
 /** Describes who sent calls that count beside the client, if they share no name or address. */
 function othersIn(events: readonly VaultEvent[], client: Client): string {
@@ -159,7 +170,7 @@ function traceOf(
 }
 
 /** Tells of acknowledgements among these events that were refused, and which came too late. */
-function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[] {
+function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number, by: string): string[] {
   const ends = events.filter(({ event }) => event === "failed-ack");
   if (ends.length === 0) return [];
   const delays = ends.map((end) => {
@@ -171,8 +182,9 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[
   const [least = 0, most = least] = [late[0], late.at(-1)];
   const range = [...new Set([least, most].map(durationInWords))].join(" to ");
   const assumed = `a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
-  const came = `, ${grouped(late.length)} of them too late, ${range} after the start: ${assumed}`;
-  const were = count(ends.length, "acknowledgement was", "acknowledgements were");
+  const some = late.length < ends.length ? `${grouped(late.length)} of them ` : "";
+  const came = `, ${some}too late, ${range} after the start: ${assumed}`;
+  const were = count(ends.length, `acknowledgement${by} was`, `acknowledgements${by} were`);
   const texts = quoted(ends.map(({ item }) => item.description));
   return [`${were} refused${texts}${late.length === 0 ? "" : came}.`];
 }
