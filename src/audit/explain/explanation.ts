@@ -41,6 +41,8 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
   const refused = ends.filter(({ event }) => event === "failed-ack");
   const isTooLate = refused.some(({ item }) => isOf(client, item));
   const by = isTooLate ? "" : clientWords(clientOf(refused));
+  const failed =
+    rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const isRefused = rule === "failed-attempts" || rule === "expired-invalid-start";
   const { fault, replacedBy }: Trace = isRefused
@@ -59,6 +61,7 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
     sentences: [
       ...sharedBy(before, client),
       ...endsOf(ends, tokenLifetimeMs, by && ` by ${by}`),
+      ...between(failed, before, client),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
       ...callsSince(vault, since),
     ],
@@ -129,6 +132,8 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
   return exchanges;
 }
 
+const sharing =
+  "Let one of them read it, or have each fetch the newest credentials before it starts.";
 const newest = "Send only the newest acknowledged credentials, and never send refused ones again.";
 
 /** Finds what replaced refused credentials: an exchange acknowledged after the client's last. */
@@ -153,7 +158,7 @@ function traceOf(
   if (end !== undefined) {
     const replaced = `, acknowledged at ${end.at}, had replaced`;
     const whose = other
-      ? `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`
+      ? `another exchange${inBrackets(end)}${replaced}: two clients share the vault. ${sharing}`
       : `its own exchange${isNamed ? "" : inBrackets(end)}${replaced}: it does not store the new ones, or does not use them.`;
     const likely = other || isNamed ? probably : "probably ";
     return { fault: `${likely}sent credentials that ${whose} ${newest}`, replacedBy: end };
@@ -217,6 +222,25 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     const were = count(some.length, "call was", "calls were");
     return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
   });
+
+/** Tells of failed attempts between the starts that locked a vault. */
+function between(
+  failed: readonly VaultEvent[],
+  before: readonly VaultEvent[],
+  client: Client,
+): string[] {
+  if (failed.length === 0) return [];
+  const who = clientOf(failed);
+  const names = recurring(before.map(({ item }) => item));
+  // A reference of a single exchange names no other client.
+  const isOther =
+    client.externalRef !== undefined && names.has(who.externalRef ?? "")
+      ? who.externalRef !== client.externalRef
+      : othersIn(failed, client) !== "";
+  const words = clientWords(who);
+  const came = `Between these starts ${count(failed.length, "failed attempt")}${words && ` by ${words}`} came`;
+  return [isOther ? `${came}: two clients take turns on the vault. ${sharing}` : `${came}.`];
+}
 
 /** Tells who has called since the lock. */
 function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
