@@ -13,7 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { roles } from "../../src/audit/read/item.ts";
-import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
+import { descriptor } from "../../src/commands/audit-replay/options.ts";
 import { pathOf, type CliCommand, type CliOption } from "../../src/cli/commander.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -84,8 +84,7 @@ describe("whatever the commands hold is offered", () => {
       flag,
     ).words;
 
-  const readAudit = (options: Record<string, unknown>) =>
-    parseAuditReplay({ files: ["a.csv"], ...options }, 0);
+  const audit = descriptor.options;
 
   test("what is offered for --fail-on is what it takes", async () => {
     const offered = offeredFor("status", "--fail-on");
@@ -97,7 +96,8 @@ describe("whatever the commands hold is offered", () => {
   test("what is offered for --where is what it takes", () => {
     const offered = offeredFor("audit-replay", "--where");
     expect(offered).toHaveLength(4);
-    expect(readAudit({ where: offered.map((key) => `${key}x`) }).where).toEqual(
+    const { parse } = audit["--where <key=value...>"];
+    expect(offered.map((key) => parse(`${key}x`))).toEqual(
       offered.map((key) => ({ key: key.slice(0, -1), value: "x" })),
     );
   });
@@ -105,9 +105,9 @@ describe("whatever the commands hold is offered", () => {
   test("what is offered for --what-if and --map is what they take, and nothing is left out", () => {
     const changes = offeredFor("audit-replay", "--what-if");
     expect(changes).toHaveLength(2);
-    for (const change of changes) readAudit({ whatIf: `${change}3` });
+    for (const change of changes) audit["--what-if <change>"].parse(`${change}3`);
     const columns = offeredFor("audit-replay", "--map").map((column) => `${column}x`);
-    expect(readAudit({ map: columns.join(",") }).map).toEqual(
+    expect(audit["--map <columns>"].parse(columns.join(","))).toEqual(
       Object.fromEntries(roles.map((role) => [role, "x"])),
     );
   });
