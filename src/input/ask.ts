@@ -29,7 +29,8 @@ export async function askVault(
 ): Promise<string> {
   if (given !== undefined) return given;
   if (!io.ask.isPossible) {
-    throw new VaultError("usage", "a vault is missing (its UUID or label)", {
+    const orAll = ["ack", "export", "get"].includes(called) ? ", or --all" : "";
+    throw new VaultError("usage", `a vault is missing (its UUID or label)${orAll}`, {
       next: [
         noted(command`vault status`, "lists the vaults"),
         command`vault ${called.split(" ")} --help`,
