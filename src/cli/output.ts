@@ -27,6 +27,16 @@ export interface Output extends Readonly<OutputChoice> {
    */
   show(document: unknown, view: MakeView, failure?: VaultError): Promise<void>;
   /**
+   * Prints a document that is one list of which there may be very many entries: none is kept but its text, and nothing is printed before all
+   * are there. For a person as `show` does.
+   * @throws as `show`, and what `entries` throws
+   */
+  showEach<T>(
+    name: string,
+    entries: AsyncIterable<T>,
+    view: (entries: readonly T[], view: View) => string | Promise<string>,
+  ): Promise<void>;
+  /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. A sentence is
    * not broken within words on a terminal. `after` is a failure, as for `show`; or what was done, which the error of a failed write says,
    * so that nobody repeats it.
@@ -64,7 +74,7 @@ export function createOutput(
     `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
-  return {
+  const output: Output = {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
     show: async (document, view, failure) => {
@@ -75,6 +85,27 @@ export function createOutput(
         throw failure ?? error;
       }
       if (failure !== undefined) throw failure;
+    },
+    async showEach(name, entries, view) {
+      if (stdout.isTTY || choice.field !== undefined) {
+        const all = await Array.fromAsync(entries);
+        return await output.show({ [name]: all }, async (seen) => await view(all, seen));
+      }
+      const isJson = choice.format === "json";
+      // As bytes: texts that are made of others keep these.
+      const pieces: Buffer[] = [];
+      let text = "";
+      let count = 0;
+      for await (const entry of entries) {
+        if (isJson) text += `${count === 0 ? `{\n  "${name}": [` : ","}\n    ${indented(entry)}`;
+        else text += await textOf(entry, async (seen) => await view([entry], seen));
+        count += 1;
+        if (text.length < pieceLength) continue;
+        pieces.push(Buffer.from(text));
+        text = "";
+      }
+      if (isJson) text += count === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
+      for (const piece of [...pieces, text]) await stdout.write(piece);
     },
     printDone: async (document, made, after) => {
       const view: MakeView = async () => {
@@ -100,7 +131,14 @@ export function createOutput(
       if (after instanceof VaultError) throw after;
     },
   };
+  return output;
 }
+
+/** Characters of a list that are written at a time. */
+const pieceLength = 64 * 1024;
+
+/** A value as it stands in a list of a document. */
+const indented = (value: unknown): string => jsonText(value, 2).replaceAll("\n", "\n    ");
 
 /**
  * Refuses a standard output that is closed or the null device: contents that nobody receives would

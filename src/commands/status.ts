@@ -56,39 +56,44 @@ export const status = command({
     };
     // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
     const before = await store.locks();
-    const records = await Array.fromAsync(store.each(asked));
-    if (asked !== undefined && records.length === 0) throw noCredentials(asked);
+    const only = asked === undefined ? undefined : await Array.fromAsync(store.each(asked));
+    if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
     const locks = [...before, ...(await store.locks())];
     const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
-    const vaults: ListedVault[] = [];
     const found: string[] = [];
+    const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
     let first: string | undefined;
-    for (const record of records) {
-      const { uuid } = record;
-      const inUse = holders.get(uuid) ?? null;
-      const vault = describeVault(record, inUse, options.history, circumstances);
-      const { exchange } = vault;
-      if (options.pending === true && (exchange === null || inUse !== null)) continue;
-      vaults.push(vault);
-      for (const { finding, since } of findingsOf(record, vault)) {
-        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
-        if (isNamed !== true || (since !== null && since > until)) continue;
-        const by =
-          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-        found.push(`${uuid} is ${finding}${by}`);
-        first ??= uuid;
+    async function* vaults(): AsyncGenerator<ListedVault> {
+      for await (const record of only ?? store.each()) {
+        const { uuid } = record;
+        const inUse = holders.get(uuid) ?? null;
+        const vault = describeVault(record, inUse, options.history, circumstances);
+        const { exchange, next, locked } = vault;
+        if (options.pending === true && (exchange === null || inUse !== null)) continue;
+        if (next.length > 0 && !locked) toDo.push({ uuid, next });
+        for (const { finding, since } of findingsOf(record, vault)) {
+          const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+          if (isNamed !== true || (since !== null && since > until)) continue;
+          const by =
+            finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+          found.push(`${uuid} is ${finding}${by}`);
+          first ??= uuid;
+        }
+        yield vault;
       }
     }
-    const failure =
+    const failure = (): VaultError | undefined =>
       first === undefined
         ? undefined
         : new VaultError("finding", found.join("; "), { next: [wayTo`vault status ${first}`] });
-    await io.output.show({ vaults }, async (view) => await table(vaults, options, view), failure);
-    if (asked === undefined)
-      sayNext(
-        io.narrator,
-        vaults.filter(({ locked }) => !locked),
-      );
+    await io.output
+      .showEach("vaults", vaults(), async (some, view) => await table(some, options, view))
+      .catch((error: unknown) => {
+        throw failure() ?? error;
+      });
+    const finding = failure();
+    if (finding !== undefined) throw finding;
+    if (asked === undefined) sayNext(io.narrator, toDo);
   },
 });
 

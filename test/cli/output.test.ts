@@ -13,8 +13,9 @@ import {
   coldLab,
 } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
+import { createOutput, serialize } from "../../src/cli/output.ts";
 import { main } from "../../src/main.ts";
-import { asVaultError } from "../../src/errors.ts";
+import { asVaultError, VaultError } from "../../src/errors.ts";
 import { checkField, documentNames } from "../../src/documents/schemas.ts";
 
 describe.concurrent("--field", () => {
@@ -188,6 +189,46 @@ describe.concurrent("export --field", () => {
     expect(await main(["export", uuid, "--field", "credentials.payload"], host)).toBe(0);
     const piped = await machine.vault("export", uuid, "--field", "credentials.payload");
     expect(host.out).toBe(`${piped.stdout}\n`);
+  });
+});
+
+describe("a list that may be very long", () => {
+  const entries = (n: number) =>
+    Array.from({ length: n }, (_, i) => ({ uuid: `${i}`, lines: ["a\nb\u202e", { i }], none: [] }));
+  const printed = async (n: number, format: "json" | "ndjson" | "table", fail = false) => {
+    const host = fakeHost();
+    const choice = { format, field: undefined, reveal: false };
+    const output = createOutput(
+      host,
+      choice,
+      () => {},
+      async () => await Promise.resolve(),
+    );
+    async function* listed() {
+      yield* await Promise.resolve(entries(n));
+      if (fail) throw new VaultError("state", "gone");
+    }
+    const view = (some: readonly { uuid: string }[]) =>
+      some.map(({ uuid }) => `${uuid}\t-\n`).join("");
+    await output.showEach("vaults", listed(), view).catch(() => {});
+    return host.out;
+  };
+
+  it.each([0, 1, 3, 5000])("%s entries make the document that is made at once", async (n) => {
+    const document = { vaults: entries(n) };
+    for (const format of ["json", "ndjson"] as const)
+      expect(await printed(n, format)).toBe(
+        serialize(document, { format, field: undefined }, false),
+      );
+    expect(await printed(n, "table")).toBe(
+      entries(n)
+        .map(({ uuid }) => `${uuid}\t-\n`)
+        .join(""),
+    );
+  });
+
+  it("is not printed in part if it cannot be read to its end", async () => {
+    expect(await printed(5000, "json", true)).toBe("");
   });
 });
 
