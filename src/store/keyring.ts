@@ -47,10 +47,12 @@ export class Keyring {
 
   /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
+    const { given } = this.#source;
     const there = this.#cached.get(id) ?? this.#fromFile(id);
-    const own = there ?? (await this.#source.given?.read());
+    const own = there ?? (await given?.read());
     const key = own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
-    return key && this.#keep(key);
+    // What a file has must not stand in for a wrong key that is given: `key` tells that.
+    return given === undefined && key !== null ? this.#keep(key) : key;
   }
 
   /** What makes the key of a state that has none, or another one: a given one, or one in a file. */

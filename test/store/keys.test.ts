@@ -14,6 +14,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
+import { Keyring } from "../../src/store/keyring.ts";
 import { held, imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
@@ -110,6 +111,16 @@ describe("the key that seals", () => {
       message: expect.stringMatching(new RegExp(`${id}.*${deriveKey(bytes).id}`)) as string,
     };
     await expect(take(state.withKey(given(base64)))).rejects.toMatchObject(refusal);
+  });
+
+  it("a key that does not fit is refused, too, where its file has opened a secret of the configuration", async () => {
+    await (await imported(state)).release();
+    const keyring = new Keyring(given(base64), state.directory, state.options.warn);
+    expect(await keyring.find(keyId())).toMatchObject({ id: keyId() });
+    await expect(keyring.key(keyId())).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("wrong key") as string,
+    });
   });
 
   it("a process that began with another key notices before it seals", async () => {
