@@ -32,7 +32,7 @@ test("npm run demo:team: three machines share a state, one is killed, and nothin
     /^cleo\$ vault state locks\n.*Used by[^$]*pid \d+\)/m,
     /^# Ben's process is killed/m,
     /^Waiting for vault \S+,\s+in use by process \d+\s+since \d\d:\d\d/m,
-    /^Grace Hopper\nFinished the interrupted get.*\nNew credentials stored \(generation 3\)/m,
+    /^Finished the interrupted get.*\nGrace Hopper\nNew credentials stored \(generation 3\)/m,
     /^cleo\$ vault state locks\nNo vault is in use\.$/m,
     /^cleo\$ vault guard\n[^$]*(?:0 of 5 +0 of 3[^$]*){3}/m,
     /All of it as expected/,
