@@ -221,7 +221,8 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
         const held = { do: "refuse", because: "held", candidates: [] } as const;
         if (vault.open?.state === "held") throw refusalError(vault, held, aRead, context);
         const settled = await acknowledgeOpen(context, { unread: false, saved: false });
-        if (settled !== null) context.settled.set(settled.id, settledAs(settled, "acknowledged"));
+        if (settled !== null)
+          context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
       } else if (outcome === "candidates")
         io.narrator.warn(
           `vault ${uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,

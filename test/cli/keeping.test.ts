@@ -161,7 +161,8 @@ describe.concurrent("import", () => {
     const document = (await machine.exported(uuid)) as Recovery;
     const other = lab.machine();
     await other.ok("import", uuid, ...other.given(document.new, kind));
-    await other.ok("import", uuid, ...other.given(document));
+    const { stderr } = await other.ok("import", uuid, ...other.given(document));
+    expect(stderr).toMatch(/^Finished the interrupted get \(exchange \S+\)/m);
     expect(await other.status(uuid)).toMatchObject({ status: "unverified" });
     await expectInStep(lab, other, uuid);
   });
