@@ -17,6 +17,11 @@ export function formOf(key: string): SettingDefinition["form"] {
 export function checkKey(key: string): SettingName {
   const setting = configKeys.get(key);
   if (setting !== undefined) return setting;
+  if (key === "currentProfile") {
+    throw new VaultError("usage", "currentProfile is not a setting of a profile", {
+      next: [command`vault config use NAME`],
+    });
+  }
   throw new VaultError("usage", `no such config key: ${key}`, {
     hint: `config keys: ${[...configKeys.keys()].join(", ")}`,
   });

@@ -192,7 +192,7 @@ describe.concurrent("vault config", () => {
       ["output", "xml", "usage", /^config key output: must be one of/],
       ["apiKey", "@missing", "invalid-input", /^config key apiKey: cannot read the file/],
       ["policy.unacked", "4", "usage", /^no such config key: policy.unacked$/],
-      ["currentProfile", "x", "usage", /^no such config key: currentProfile$/],
+      ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
       ["stateKeySource", "passphrase", "usage", /^no such config key: stateKeySource/],
     ] as const) {
       const result = await machine.vault("config", "set", key, value, "--json");
