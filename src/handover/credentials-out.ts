@@ -41,7 +41,8 @@ export class CredentialsOut {
 
   /**
    * Whether the content may be replaced: it is empty, or what --credentials read, or the state has its credentials.
-   * @throws `invalid-input` for what is neither credentials nor empty, and if replacing the file could lose a vault
+   * @throws `invalid-input` for another vault's credentials, for what is neither credentials nor empty, and if replacing the file could
+   * lose the vault
    */
   async check(
     { session }: Pick<ExchangeContext, "session">,
@@ -51,19 +52,25 @@ export class CredentialsOut {
     if (content.trim() === "" || given?.exact === content) return;
     const { uuid } = session;
     const held = parse(path, content);
+    // Also if the state knows them, imported here by mistake: their true place is the file of their vault.
+    if (held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase())
+      throw refusal(
+        `${path} holds credentials of vault ${held.uuid}`,
+        "name another file; this may be their only copy",
+        { uuid },
+      );
     const stored = (await session.read())?.generations ?? [];
-    // What was imported here by mistake has its true copy in the file of its own vault.
-    const isOther = held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase();
     const known = new Set(stored.map((generation) => generation.fingerprint));
     for (const pair of pairsOf(given)) known.add(fingerprint(uuid, pair));
     for (const pair of pairsOf(held)) {
-      const isKnown = known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair));
-      if (isKnown && !isOther) continue;
-      const from = command`vault get ${held.uuid ?? uuid} --credentials @${path} --credentials-out ${path}`;
+      if (known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair))) continue;
       throw refusal(
-        `${path} holds credentials that this state does not know of vault ${uuid}; it may be their only copy`,
+        `${path} holds credentials that this state does not know; it may be their only copy`,
         "name another file, or continue from this one",
-        { uuid, next: [from] },
+        {
+          uuid,
+          next: [command`vault get ${uuid} --credentials @${path} --credentials-out ${path}`],
+        },
       );
     }
   }
