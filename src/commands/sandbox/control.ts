@@ -3,7 +3,7 @@ import { command, vaultArgument, type OptionValues } from "../../cli/command.ts"
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
@@ -75,7 +75,13 @@ const changing = (route: "lock" | "unlock") =>
     examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
     async run(app, options) {
       const path = `POST ${route}/${encodeURIComponent(options.vault)}` as const;
-      const changed = await call<Document<"sandbox lock">>(app, options, path);
+      const changed = await call<Document<"sandbox lock">>(app, options, path).catch(
+        (cause: unknown) => {
+          const error = asVaultError(cause);
+          const next = [wayTo`vault sandbox status ${asGiven(options)}`];
+          throw error.code === "invalid-input" ? error.with({ next }) : error;
+        },
+      );
       await app.io.output.printDone(changed, `${changed.uuid} is ${changed.status}`);
     },
   });
