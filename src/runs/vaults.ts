@@ -104,6 +104,13 @@ async function completeStart(
   checkContentsOptions(options, kind);
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
+  if (io.ask.isPossible) {
+    const { vaultTable } = await import("../cli/vault-view.ts");
+    const { viewOn } = await import("../cli/output.ts");
+    const { stderr } = io.host;
+    const plain = { isTTY: stderr.isTTY, columns: stderr.columns, color: false };
+    await stderr.write(vaultTable({ contents: newVault }, await viewOn(plain, io.host, false)));
+  }
   const { confirmUpdate } = await import("../input/ask.ts");
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
