@@ -1,3 +1,4 @@
+import { formatDuration } from "../duration.ts";
 import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import {
@@ -185,6 +186,8 @@ export function refusal(
   const { answer, is, code, what, meaning, fix, next, retry, start } = outcome;
   const whose =
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
+  const seconds = is === "rate" ? answer.retryAfter : undefined;
+  const wait = seconds === undefined ? "" : ` by ${formatDuration(seconds * 1000)}`;
   const again = start === "free" && next === undefined ? ", then run it again" : "";
   const said = is === "unusable" ? "" : ` (${wording(answer)})`;
   return new VaultError(
@@ -194,7 +197,7 @@ export function refusal(
       uuid,
       service: serviceDetails(answer),
       retry,
-      hint: fix && `${fix}${again}`,
+      hint: fix && `${fix}${wait}${again}`,
       next: next?.(uuid ?? "VAULT"),
     },
   );

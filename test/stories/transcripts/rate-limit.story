@@ -15,7 +15,7 @@ $ vault sandbox fault --ready-file sandbox.json start:status=429,retry-after=60
 | 1 fault set.
 $ . ./settings; vault get "$NOTE" --max-wait 1s
 | still rate limited by the service (service: "… HTTP 429, error …
-| lower --rate, or raise --max-wait, then run it again
+| lower --rate, or raise --max-wait by 60s, then run it again
 exit 9
 $ . ./settings; vault get "$NOTE" --field vault.content
 | The treasure is under the third palm tree
