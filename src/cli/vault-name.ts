@@ -2,7 +2,8 @@ import type { Io } from "../parts/basics.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import { isUuid } from "../protocol/limits.ts";
+import { isUuid, uuidRule } from "../protocol/limits.ts";
+import { unseenIn } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
 
@@ -82,6 +83,14 @@ export class VaultNames<V extends Named> {
     const { shown, exact } = options;
     const start = shown === undefined ? "" : `"${shown}": `;
     const isDigits = /^[\da-f-]+$/i.test(name);
+    // A file, a shell or a mail has added something that nobody sees.
+    const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
+    if (visible !== name && isUuid(visible))
+      throw new VaultError(
+        "invalid-input",
+        `${shown ?? "the UUID"}: ${uuidRule}${unseenIn(name)}`,
+        { hint: "nothing was sent" },
+      );
     if (
       exact &&
       (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
