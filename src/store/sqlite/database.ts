@@ -173,7 +173,7 @@ function configure(connection: DatabaseSync): void {
 }
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
-export function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
+function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
   const why = "it is damaged, or was not created by this program";
   const hint = "nothing was changed; use another directory with --state";
   const id = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
@@ -252,12 +252,12 @@ export function openSnapshot(path: string, what?: string): DatabaseSync {
   const mode = isAtRest ? "ro&immutable=1" : "ro";
   const db = new DatabaseSync(withMode(path, mode), { readOnly: true });
   try {
+    // What is checked is what is read.
+    db.exec("BEGIN");
     checkOurs(db, path, what);
     checkUsable(db, path);
-    if (!isOlder(db)) {
-      db.exec("BEGIN");
-      return db;
-    }
+    if (!isOlder(db)) return db;
+    db.exec("COMMIT");
     const memory = `file:/${randomUUID()}?vfs=memdb`;
     const copy = new DatabaseSync(memory);
     db.prepare("VACUUM INTO ?").run(memory);
