@@ -202,8 +202,10 @@ export class JsonCutter extends Cutter {
     const end = byte === quote ? endOfValue(given, from, to) : endOfWord(bytes, from, to);
     if (end < 0 || (end === to && !isEnd)) return isEnd ? to : -1;
     if (place.isList) return this.#takeWhole(given, from, end);
-    const key = bytes.toString("utf8", from + 1, Math.min(end - 1, from + 100));
-    place.key = place.key === undefined ? key : undefined;
+    place.key =
+      place.key === undefined
+        ? bytes.toString("utf8", from + 1, Math.min(end - 1, from + 100))
+        : undefined;
     return end;
   }
 
