@@ -144,7 +144,7 @@ function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
 
 function whyChoice({ failedAttempts }: VaultRecord, left: readonly Generation[]): string {
   const named = left.map(({ generation, standing }) => `${generation} (${standing})`).join(", ");
-  return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${named}`;
+  return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and ${left.length === 1 ? "others may be valid: generation" : "several credentials may be valid: generations"} ${named}`;
 }
 
 /** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
