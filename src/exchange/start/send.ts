@@ -88,7 +88,7 @@ export async function untilAccepted(context: ExchangeContext, start: Counted): P
       continue;
     }
     await throwIfInterrupted(context);
-    const accepted = await attempt(context, start, vault, action.candidates[0], soFar);
+    const accepted = await sendStart(context, start, vault, action.candidates[0], soFar);
     if (accepted !== null) return accepted;
   }
 }
@@ -98,7 +98,7 @@ export async function untilAccepted(context: ExchangeContext, start: Counted): P
  * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
  * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
  */
-async function attempt(
+async function sendStart(
   context: ExchangeContext,
   start: Counted,
   before: VaultRecord,
