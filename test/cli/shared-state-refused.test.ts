@@ -296,6 +296,11 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await machine.okWith({ env: { VAULTSVC_STATE: own } }, "state", "init");
     await server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
     await server.sql("ALTER TABLE tight.journal SET TABLESPACE small");
+    // Filled by a file: rows would be stopped first by whatever else the server makes beside them.
+    const rest = Buffer.alloc(256 * 1024);
+    expect(() => {
+      writeFileSync(join(disk, "rest"), rest);
+    }).toThrow("ENOSPC");
     const entry =
       "INSERT INTO tight.journal (at, service, uuid, event, detail) VALUES ('', '', '', '', '')";
     await expect(
