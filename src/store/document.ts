@@ -1,5 +1,4 @@
 import type { Breaker } from "../exchange/breaker.ts";
-import { counting } from "../exchange/counting.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
@@ -9,16 +8,8 @@ import { isObject } from "../protocol/json.ts";
 import { command, noted } from "../way.ts";
 import { appending, breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
-import { findGeneration, placeOf, type Owner } from "./steps/generations.ts";
-import type {
-  CredentialsRow,
-  ExchangeRow,
-  Place,
-  Since,
-  VaultRow,
-  VaultRows,
-} from "./steps/rows.ts";
-import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
+import { placeOf, VaultRows } from "./steps/rows.ts";
+import type { CredentialsRow, ExchangeRow, Owner, Since, VaultRow } from "./steps/rows.ts";
 
 /**
  * A vault as stored (docs/design.md, One document per vault), in JSON: `doc` needs no key, `sealed`
@@ -91,64 +82,46 @@ export function parseStored(
 
 /** The vault of a row, as of `since`; without `sealed`, kept pairs are empty, tokens absent. */
 export function rowsOf(
-  place: Place,
-  { label, kind, ...stored }: Pick<VaultColumns, "label" | "kind" | "doc"> & { sealed?: string },
+  row: Pick<VaultColumns, "service" | "uuid" | "label" | "kind" | "doc"> & { sealed?: string },
   since: Since,
+  at: string,
 ): VaultRows {
-  const { doc, sealed } = parseStored(place.uuid, stored);
-  const { vault, credentials, exchanges, refusals, copies, doubts } = doc;
+  const { service, uuid, label, kind } = row;
+  const { doc, sealed } = parseStored(uuid, row);
   const { "credentials.sealed": pairs, "exchanges.token": tokens } = sealed;
-  const { service, uuid } = place;
-  const rows: VaultRows = {
-    ...unknownVault(place, since),
-    vault: { service, uuid, label, kind, ...vault },
-    credentials: credentials.map(({ kept, ...row }) => ({
-      ...row,
-      sealed: kept ? (pairs?.[row.generation] ?? "") : null,
+  const superseded = doc.credentials.filter(({ standing }) => standing === "superseded");
+  const rows = new VaultRows({
+    service,
+    uuid,
+    at,
+    since,
+    vault: { service, uuid, label, kind, ...doc.vault },
+    credentials: doc.credentials.map(({ kept, ...pair }) => ({
+      ...pair,
+      sealed: kept ? (pairs?.[pair.generation] ?? "") : null,
     })),
-    exchanges: exchanges.map((row) => ({ ...row, token: tokens?.[row.id] ?? null })),
-    superseded: new Set(
-      credentials
-        .filter(({ standing }) => standing === "superseded")
-        .map(({ fingerprint }) => fingerprint),
-    ),
-    refusals: new Map(refusals),
-  };
-  if (copies !== since.copies) for (const row of rows.credentials) row.elsewhere = true;
-  if (doubts !== since.doubts) doubt(rows);
-  return rows;
-}
-
-/**
- * Marks that the vault may have changed since it was written: no pair is proven, an exchange may
- * have been acknowledged. With a live token its end call asks the service; else it is in doubt.
- */
-export function doubt(rows: VaultRows): void {
-  for (const row of rows.credentials) update(row, { proven: false, elsewhere: true });
-  const open = openExchangeOf(rows);
-  if (open === undefined) return;
-  open.endsUnanswered += 1;
-  const isDead = open.tokenExpiry !== null && Date.parse(open.tokenExpiry) <= Date.parse(rows.at);
-  if (!isDead || !["started", "held"].includes(open.state)) return;
-  open.state = "in-doubt";
-  noteError(rows, {
-    code: "in-doubt",
-    message: "the state was set back or copied; the exchange may have been acknowledged since",
+    exchanges: doc.exchanges.map((each) => ({ ...each, token: tokens?.[each.id] ?? null })),
+    superseded: new Set(superseded.map(({ fingerprint }) => fingerprint)),
+    refusals: new Map(doc.refusals),
   });
+  if (doc.copies !== since.copies) for (const pair of rows.credentials) pair.elsewhere = true;
+  if (doc.doubts !== since.doubts) rows.doubt();
+  return rows;
 }
 
 /** The row of a vault. What must be true of it is asserted here, whatever has made it. */
 export function columnsOf(rows: VaultRows): VaultColumns {
-  const { service, uuid, label, kind, ...vault } = vaultOf(rows);
+  const { service, uuid, label, kind, ...vault } = rows.known;
   const open = rows.exchanges.filter(({ state }) => openStates.includes(state)).length;
   const current = rows.credentials.filter(({ standing }) => standing === "current").length;
   if (open > 1 || current > 1 || uuid !== uuid.toLowerCase())
     throw new TypeError(
       `vault ${uuid} would have ${open} open exchanges, ${current} current pairs`,
     );
+  const { copies, doubts } = rows.since;
   const doc: Doc = {
-    copies: rows.since.copies,
-    doubts: rows.since.doubts,
+    copies,
+    doubts,
     vault,
     credentials: rows.credentials.map(({ sealed, ...row }) => ({ ...row, kept: sealed !== null })),
     exchanges: rows.exchanges.map(({ token: _token, ...row }) => row),
@@ -197,35 +170,6 @@ export const resealing =
 export function unsealWith(key: SealingKey | null, place: VaultPlace, value: string): string {
   if (key === null) throw cannotBeOpened(place, "the state names no key");
   return unseal(key, place, value);
-}
-
-/** Number of exchanges that a document keeps in any case. */
-const keptExchanges = 5;
-
-/**
- * Drops what a document need not hold. Keeps each exchange that counts, with the one that ends what
- * came before; the open one; a dropped or expired one whose new pair may be live; the last five.
- * Keeps generations whose pair is kept or that an exchange names.
- */
-export function trim(rows: VaultRows): void {
-  const { vault, exchanges } = rows;
-  if (vault === null) return;
-  if (vault.forgotten) [rows.credentials, rows.exchanges] = [[], []];
-  const { acknowledged } = counting(exchanges, vault);
-  const open = openExchangeOf(rows);
-  rows.exchanges = rows.exchanges.filter(
-    (row, at) =>
-      at >= exchanges.length - keptExchanges ||
-      row === open ||
-      row.id === vault.carriedUpTo ||
-      findGeneration(rows, row.newGeneration)?.standing === "void" ||
-      at === acknowledged ||
-      (at > acknowledged && row.outcome !== "free"),
-  );
-  const named = new Set(rows.exchanges.flatMap((row) => [row.baseGeneration, row.newGeneration]));
-  rows.credentials = rows.credentials.filter(
-    ({ sealed, generation }) => sealed !== null || named.has(generation),
-  );
 }
 
 export const sinceColumns = (prefix: string): string =>
@@ -277,7 +221,7 @@ export const readVault = (
  * breakers, by service, learns from it.
  */
 export function storedVault(
-  place: Place,
+  place: Owner & { at: string },
   [vaults = [], spent = [], meta = [], breaker = []]: readonly (readonly unknown[])[],
   breakersKnown: Map<string, Breaker>,
 ): VaultRows {
@@ -285,10 +229,10 @@ export function storedVault(
   const [row] = vaults as (VaultColumns & { version: number })[];
   const [since] = meta as [Since];
   const isThere = row !== undefined && row.status !== "absent";
-  const rows = isThere ? rowsOf(place, row, since) : unknownVault(place, since);
+  const rows = isThere ? rowsOf(row, since, place.at) : new VaultRows({ ...place, since });
   for (const { fingerprint } of spent as { fingerprint: string }[])
     rows.superseded.add(fingerprint);
-  return { ...rows, version: row?.version ?? 0 };
+  return rows.with({ version: row?.version ?? 0 });
 }
 
 /** A step on a vault, which has the key that seals the state. */
@@ -303,11 +247,9 @@ export interface Made<T> {
 
 /** Lets a step edit a copy of the vault. */
 export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
-  const { vault, credentials, exchanges, superseded, refusals } = before;
-  const copy = structuredClone({ vault, credentials, exchanges, superseded, refusals });
-  const after: VaultRows = { ...before, ...copy, journal: [] };
+  const after = before.copy();
   const result = step(after);
-  trim(after);
+  after.trim();
   return { result, before, after };
 }
 

@@ -19,8 +19,7 @@ import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tabl
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
-import { placeOf } from "./steps/generations.ts";
-import { vaultRecord, type Since } from "./steps/rows.ts";
+import { placeOf, type Since } from "./steps/rows.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** Vaults that are read at a time. */
@@ -256,7 +255,7 @@ export abstract class StoredState implements Store {
       WHERE ${condition} ORDER BY service, uuid`;
     const rows = (await this.read({ sql, values })) as Listed[];
     const at = this.time();
-    return rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? []);
+    return rows.flatMap((row) => rowsOf(row, row, at).record() ?? []);
   }
 
   /** Writes as `change`, synced; the first statement returns a row. @throws `state` if not */

@@ -10,10 +10,7 @@ import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { make, readVault, storedVault, type Made, type Step } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
-import type { Owner } from "./steps/generations.ts";
-import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
-import type { Place, VaultRows } from "./steps/rows.ts";
-import { exchangeIn, lockLost, vaultRecord } from "./steps/rows.ts";
+import { lockLost, type Owner, type VaultRows } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
 
@@ -113,24 +110,22 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   async read(): Promise<VaultRecord | null> {
-    return vaultRecord(await this.stored());
+    return (await this.stored()).record();
   }
 
   async credentials(generation: number): Promise<Credentials> {
     const rows = await this.stored();
-    const row = keptGeneration(rows, generation);
-    return openCredentials(await this.key(), rows, row);
+    return rows.openPair(rows.kept(generation), await this.key());
   }
 
   async token(exchangeId: string): Promise<string> {
     const rows = await this.stored();
-    const row = exchangeIn(rows, exchangeId);
-    return openToken(await this.key(), rows, row);
+    return rows.openToken(rows.exchangeIn(exchangeId), await this.key());
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
     const print = fingerprint(this.uuid, pair);
-    return isSpent(await this.stored([print]), print);
+    return (await this.stored([print])).isSpent(print);
   }
 
   async refusals(): Promise<string[]> {
@@ -152,7 +147,8 @@ export abstract class StoredVaultSession implements VaultSession {
   async run<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
       const stored = await this.stored(prints);
-      const before = { ...stored, ...this.#place(), key: await this.key() };
+      const { by } = this.#parts;
+      const before = stored.with({ at: this.#time(), by, key: await this.key() });
       try {
         const made = make(before, step);
         if (this.isReleased)
@@ -161,7 +157,7 @@ export abstract class StoredVaultSession implements VaultSession {
             `vault ${this.uuid} was written to after it had been released`,
           );
         const version = await this.writeStep(made, isLast);
-        this.#vault = { ...made.after, version, seen: null, begunIn: null, journal: [] };
+        this.#vault = made.after.with({ version, seen: null, begunIn: null, journal: [] });
         return made.result;
       } catch (error) {
         this.#vault = null;
@@ -178,16 +174,15 @@ export abstract class StoredVaultSession implements VaultSession {
     if (known !== null && prints.length === 0) return known;
     const { dialect, breakers } = this.#parts;
     const read = await this.ask(readVault(dialect, this, prints));
-    const vault = storedVault(this.#place(), read, breakers);
+    const { service, uuid } = this;
+    const vault = storedVault({ service, uuid, at: this.#time() }, read, breakers);
     if (known !== null && vault.version !== known.version)
-      throw lockLost(this.uuid, "somebody else has written it");
+      throw lockLost(uuid, "somebody else has written it");
     return (this.#vault = vault);
   }
 
-  #place(): Place {
-    const at = new Date(this.now()).toISOString();
-    const { by } = this.#parts;
-    return { service: this.service, uuid: this.uuid, at, by };
+  #time(): string {
+    return new Date(this.now()).toISOString();
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Counters } from "../exchange/counting.ts";
 import type { ExchangeState } from "../exchange/states.ts";
 import type { VaultPlace } from "../secrets/sealing.ts";
-import { columnsOf, mapSealed, trim, type VaultColumns } from "./document.ts";
-import { placeOf } from "./steps/generations.ts";
+import { columnsOf, mapSealed, type VaultColumns } from "./document.ts";
+import { placeOf, VaultRows } from "./steps/rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
-import { unknownVault } from "./steps/rows.ts";
 import type { Row } from "./tables.ts";
 
 /*
@@ -59,8 +58,9 @@ export function documentsOf(
     const { id = null, label } = row;
     const place = { service: String(row["service"]), uuid: String(row["uuid"]) };
     const own = exchanges?.get(id) ?? [];
-    const rows = {
-      ...unknownVault({ ...place, at: "" }),
+    const rows = new VaultRows({
+      ...place,
+      at: "",
       vault: {
         ...vaultOf(row, own),
         label:
@@ -76,8 +76,8 @@ export function documentsOf(
           refused["fingerprint"] as string | null,
         ]),
       ),
-    };
-    trim(rows);
+    });
+    rows.trim();
     documents.vaults.push(mapSealed(columnsOf(rows), anew));
     const begun = own.filter(({ run }) => typeof run === "string");
     const runs = begun.map((row) => {

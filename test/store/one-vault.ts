@@ -2,10 +2,8 @@ import { deriveKey } from "../../src/secrets/sealing.ts";
 import type { RestoredVault } from "../../src/documents/state.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
 import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
-import { openCredentials } from "../../src/store/steps/generations.ts";
-import { vaultRecord, unknownVault } from "../../src/store/steps/rows.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
-import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
+import { VaultRows, type CredentialsRow } from "../../src/store/steps/rows.ts";
 import * as exchanges from "../../src/store/steps/exchange.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
@@ -41,25 +39,25 @@ export class OneVault {
 
   constructor(minutes: Minutes) {
     this.minutes = minutes;
-    this.rows = unknownVault({ service, uuid: lower, at: minutes.at() });
+    this.rows = new VaultRows({ service, uuid: lower, at: minutes.at() });
   }
 
   copy(): OneVault {
     const other = new OneVault(this.minutes);
-    other.rows = structuredClone(this.rows);
+    other.rows = this.rows.copy();
     other.past = new Set(this.past);
     return other;
   }
 
   /** Runs a step, which changes nothing if it throws. */
   run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
-    const rows = { ...this.rows, at: this.minutes.at(n), key };
+    const rows = this.rows.with({ at: this.minutes.at(n), key });
     const { result, after } = make(rows, step);
     for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
     // As it is stored, which asserts what must be true of every vault.
-    const stored = after.vault === null ? after : rowsOf(after, columnsOf(after), after.since);
+    const stored = after.vault === null ? after : rowsOf(columnsOf(after), after.since, after.at);
     for (const print of after.superseded) stored.superseded.add(print);
-    this.rows = { ...stored, key: undefined };
+    this.rows = stored.with({ key: undefined });
     return result;
   }
 
@@ -68,9 +66,7 @@ export class OneVault {
   generation = (name: string): number =>
     this.rows.credentials.findLast((row) => this.nameOf(row) === name)?.generation ?? 0;
   nameOf = (row: CredentialsRow): string =>
-    row.sealed === null
-      ? ""
-      : openCredentials(key, this.rows, row).payload.replace("payload-of-", "");
+    row.sealed === null ? "" : this.rows.openPair(row, key).payload.replace("payload-of-", "");
 
   import(name: string): this {
     const given = { credentials: pair(name), kind: "credit-card/offline" } as const;
@@ -148,20 +144,20 @@ export class OneVault {
 
   /** What a backup has of it. */
   backup(): VaultRows {
-    return structuredClone(this.rows);
+    return this.rows.copy();
   }
 
   /** Restores what a backup has; `n` is the minute of that. */
   restore(file: VaultRows, n?: number, isLabelTaken = false): RestoredVault {
     const { past } = this;
-    const theirs = structuredClone(file);
+    const theirs = file.copy();
     return this.run((rows) => restoreVault(rows, theirs, { past, isLabelTaken }), n);
   }
 
   /** Names of the credentials that a start would try, in this order. */
   candidates(): string[] {
     const { credentials } = this.rows;
-    const record = vaultRecord(this.rows);
+    const record = this.rows.record();
     if (record === null) return [];
     const numbers = candidates(record).map(({ generation }) => generation);
     return numbers.map((n) =>
@@ -183,7 +179,7 @@ export class OneVault {
       unackedStarts: starts = 0,
       failedAttempts: failed = 0,
       possiblyFailed: possibly = 0,
-    } = vaultRecord(this.rows) ?? {};
+    } = this.rows.record() ?? {};
     return { starts, failed, possibly };
   }
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import * as exchanges from "../../src/store/steps/exchange.ts";
-import { vaultRecord } from "../../src/store/steps/rows.ts";
 import { intent, problem } from "../contract/store-fixture.ts";
 import { Minutes, OneVault } from "./one-vault.ts";
 
@@ -348,7 +347,7 @@ describe("what a restored backup counts", () => {
     const here = both.copy().forget();
     here.restore(both.copy().exchange("y3", "", "intent").import("X").backup());
     expect(here.counters()).toEqual({ starts: 1, failed: 2, possibly: 1 });
-    expect(vaultRecord(here.rows)?.unansweredStarts).toBe(1);
+    expect(here.rows.record()?.unansweredStarts).toBe(1);
   });
 });
 

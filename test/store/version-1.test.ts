@@ -7,8 +7,7 @@ import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import { schemaVersion } from "../../src/store/postgres/schema.ts";
 import { migrations } from "../../src/store/sqlite/database.ts";
 import { deriveKey, seal } from "../../src/secrets/sealing.ts";
-import type { ExchangeRow } from "../../src/store/steps/rows.ts";
-import { openToken } from "../../src/store/steps/generations.ts";
+import { VaultRows, type ExchangeRow } from "../../src/store/steps/rows.ts";
 import { postgres } from "../support/postgres.ts";
 import { runHere } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -28,7 +27,7 @@ it.each([
   const vault = { service: "https://vault.example", uuid: "v" };
   const place = { ...vault, column: "exchanges.token", row: "x1" } as const;
   const row = { id: "x1", token: seal(key, place, sealed) } as ExchangeRow;
-  expect(openToken(key, vault, row)).toBe(token);
+  expect(new VaultRows({ ...vault, at: "" }).openToken(row, key)).toBe(token);
 });
 
 interface Exported {

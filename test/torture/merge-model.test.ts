@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { deriveKey } from "../../src/secrets/sealing.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
-import { sealCredentials, sealToken } from "../../src/store/steps/generations.ts";
-import type {
-  CredentialsRow,
-  ExchangeRow,
-  VaultRow,
-  VaultRows,
-} from "../../src/store/steps/rows.ts";
-import { forgotten, unknownVault } from "../../src/store/steps/rows.ts";
+import { forgotten, VaultRows } from "../../src/store/steps/rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
 import { lower, service } from "../contract/store-fixture.ts";
 import { isWhole, sample, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
@@ -242,10 +236,11 @@ function byLot(seed: number): World {
 const at = (n: number): string => new Date(n).toISOString();
 const vaultOf = { service, uuid: lower };
 const key = deriveKey(Buffer.alloc(32, 7));
+const sealing = new VaultRows({ ...vaultOf, at: "", key });
 
 /** What the program makes of a backup that is restored into a state, both of them put into rows of the model's. */
 function mergedByProgram({ here, there: file, fresh, shared }: Two, isTokenAlive: boolean): Store {
-  const rows = { ...rowsIn(here, fresh), at: at(isTokenAlive ? 0 : 1e12), key };
+  const rows = rowsIn(here, fresh).with({ at: at(isTokenAlive ? 0 : 1e12), key });
   const backup = rowsIn(file, fresh);
   const past = new Set(Array.from({ length: shared }, (_, n) => String(n + 1)));
   // A file that does not have the vault has nothing to restore.
@@ -272,14 +267,15 @@ function rowsIn(store: Store, fresh: number): VaultRows {
     limited: store.limited,
     forgotten: !isKept,
   };
-  return {
-    ...unknownVault({ ...vaultOf, at: "" }),
+  return new VaultRows({
+    ...vaultOf,
+    at: "",
     vault: isKnown ? vault : null,
     credentials: isKept ? generations.map(rowOfGeneration) : [],
     exchanges: exchanges.map((each) => rowOfExchange(store, each)),
     superseded: new Set(pairs.filter((pair) => isSuperseded(store, pair)).map(String)),
     refusals: new Map(store.refused.map((pair) => [String(pair), String(pair)] as const)),
-  };
+  });
 }
 
 const rowOfGeneration = (generation: Generation): CredentialsRow => {
@@ -287,7 +283,7 @@ const rowOfGeneration = (generation: Generation): CredentialsRow => {
   const pair = { encryptedData: print, payload: "" };
   return credentialsRow(generation, {
     generation: generation.number,
-    sealed: sealCredentials(key, vaultOf, generation.number, pair),
+    sealed: sealing.sealPair(generation.number, pair),
     fingerprint: print,
   });
 };
@@ -300,7 +296,7 @@ const rowOfExchange = (store: Store, exchange: Exchange): ExchangeRow => {
     baseGeneration: exchange.base,
     newGeneration: exchange.next,
     startedAt: at(exchange.id),
-    token: isOpen ? sealToken(key, vaultOf, id, "token") : null,
+    token: isOpen ? sealing.sealToken(id, "token") : null,
     // The number of a pair tells when it was handed out.
     tokenExpiry: exchange.next === null ? null : at(generationOf(store, exchange.next)?.pair ?? 0),
   });

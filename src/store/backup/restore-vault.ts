@@ -3,23 +3,8 @@ import { candidates } from "../../exchange/next-action.ts";
 import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { RestoredVault } from "../../documents/state.ts";
-import { doubt } from "../document.ts";
-import {
-  addGeneration,
-  findGeneration,
-  keyOf,
-  liveGeneration,
-  openCredentials,
-} from "../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "../steps/rows.ts";
-import {
-  journal,
-  nothingCarried,
-  openExchangeOf,
-  update,
-  vaultOf,
-  vaultRecord,
-} from "../steps/rows.ts";
+import { nothingCarried, openIn, update } from "../steps/rows.ts";
 
 /**
  * Restores a vault of a backup, as a step: whole and unverified if unknown here, else imported
@@ -32,14 +17,13 @@ export function restoreVault(
   theirs: VaultRows,
   { past, isLabelTaken }: { past: ReadonlySet<string>; isLabelTaken: boolean },
 ): RestoredVault {
-  const before = openExchangeOf(rows)?.id;
+  const before = rows.open?.id;
   const label = theirs.vault?.label ?? null;
   const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
-  if (!["known", "older", "gone"].includes(reason))
-    journal(rows, "merged", null, { outcome: reason });
+  if (!["known", "older", "gone"].includes(reason)) rows.log("merged", null, { outcome: reason });
   const isWhole = reason === "taken" || reason === "returned";
   const { service, uuid, vault } = rows;
-  const open = openExchangeOf(rows);
+  const open = rows.open;
   return {
     uuid,
     label: vault?.label ?? null,
@@ -80,17 +64,17 @@ function restored(
     // Its counters and the last number stay.
     const { lastGeneration, carried, carriedUpTo, forgottenAt } = vault;
     const kept = { lastGeneration, carried, carriedUpTo, forgottenAt };
-    rows.vault = { ...vaultOf(theirs), label, ...kept };
+    rows.vault = { ...theirs.known, label, ...kept };
   }
   const place = join(rows, theirs, past, isForgotten);
   if (isForgotten) return "returned";
-  const isAllOurs = live.every((row) => liveGeneration(rows, row.fingerprint) !== undefined);
+  const isAllOurs = live.every((row) => rows.live(row.fingerprint) !== undefined);
   return place ?? (isAllOurs ? "known" : "older");
 }
 
 /** Takes a vault that is unknown here, whole. All of it may have been used since. */
 function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
-  rows.vault = { ...vaultOf(theirs), label };
+  rows.vault = { ...theirs.known, label };
   rows.credentials = theirs.credentials.map((row) => ({
     ...row,
     standing: rows.superseded.has(row.fingerprint) ? "superseded" : row.standing,
@@ -100,9 +84,9 @@ function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
   rows.refusals = theirs.refusals;
   for (const print of theirs.superseded) rows.superseded.add(print);
   // Once these are no longer kept, the journal tells that they were counted here.
-  for (const id of countedThere(theirs).ids) journal(rows, "merged", id);
-  doubt(rows);
-  const open = openExchangeOf(rows);
+  for (const id of countedThere(theirs).ids) rows.log("merged", id);
+  rows.doubt();
+  const open = rows.open;
   if (open !== undefined) adopt(rows, open, "successor");
 }
 
@@ -110,9 +94,7 @@ const closed = { state: "discarded", token: null } as const;
 
 /** Anybody may have acknowledged an exchange of the file, which supersedes nothing then. */
 function adopt(rows: VaultRows, open: ExchangeRow, placed: "successor" | null): void {
-  const [base, made] = [open.baseGeneration, open.newGeneration].map((n) =>
-    findGeneration(rows, n),
-  );
+  const [base, made] = [open.baseGeneration, open.newGeneration].map((n) => rows.generation(n));
   // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
   if ([base, made].some((row) => row?.standing === "superseded")) {
     update(open, closed);
@@ -146,9 +128,8 @@ function join(
     for (const own of rows.credentials) if (own.fingerprint === print) own.elsewhere = true;
     if (isHere.has(print) || rows.superseded.has(print)) continue;
     const standing = !isLive(row) ? "void" : isForgotten ? row.standing : "imported";
-    const added = addGeneration(rows, {
+    const added = rows.add(rows.openPair(row), {
       standing,
-      credentials: openCredentials(keyOf(rows), theirs, row),
       device: row.device,
       elsewhere: true,
       placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
@@ -171,7 +152,7 @@ function join(
 
 /** The file's kept pairs that are not superseded there; last, the one to be tried first there. */
 function inOrder(theirs: VaultRows): CredentialsRow[] {
-  const record = vaultRecord(theirs);
+  const record = theirs.record();
   if (record === null) return [];
   const order = [...candidates(record), ...record.generations];
   const kept = order.filter(({ standing }) => standing !== "superseded");
@@ -179,7 +160,7 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
   const byPair = [...Map.groupBy(kept, ({ fingerprint }) => fingerprint).values()];
   return byPair
     .toReversed()
-    .flatMap(([first]) => findGeneration(theirs, first?.generation ?? null) ?? []);
+    .flatMap(([first]) => theirs.generation(first?.generation ?? null) ?? []);
 }
 
 /**
@@ -187,22 +168,22 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
  * if it began with our current pair and none is open here.
  */
 function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<string>): void {
-  const vault = vaultOf(rows);
+  const vault = rows.known;
   const known = new Set([vault.carriedUpTo, ...past, ...rows.exchanges.map(({ id }) => id)]);
   const hereAs = (generation: number | null = null): CredentialsRow | undefined => {
-    const print = findGeneration(theirs, generation)?.fingerprint;
+    const print = theirs.generation(generation)?.fingerprint;
     const alike = rows.credentials.filter(({ fingerprint }) => fingerprint === print);
     const current = alike.find(({ standing }) => standing === "current");
     return current ?? alike.findLast(isLive) ?? alike.at(-1);
   };
-  const left = openExchangeOf(theirs);
+  const left = theirs.open;
   const made = hereAs(left?.newGeneration);
   const goesOn =
     hereAs(left?.baseGeneration)?.standing === "current" &&
     made !== undefined &&
     isLive(made) &&
     left?.state !== "in-doubt" &&
-    openExchangeOf(rows) === undefined;
+    rows.open === undefined;
   const { each, ids, carried } = countedThere(theirs);
   const upTo = theirs.vault?.carriedUpTo ?? null;
   // What an acknowledgement there has settled makes no difference here.
@@ -218,7 +199,7 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
       },
       carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
     });
-    journal(rows, "merged", upTo);
+    rows.log("merged", upTo);
   }
   for (const row of theirs.exchanges.filter(({ id }) => ids.has(id) && !known.has(id))) {
     const isOpen = row === left && goesOn;
@@ -235,7 +216,7 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
       ...(isOpen ? { endsUnanswered: 0 } : ended),
     };
     rows.exchanges.push(added);
-    journal(rows, "merged", row.id);
+    rows.log("merged", row.id);
     if (isOpen) adopt(rows, added, null);
   }
 }
@@ -247,7 +228,7 @@ export function countedThere({ vault, exchanges }: VaultRows) {
     vault ?? nothingCarried,
   );
   const each = new Set([...starts, ...refused, ...possibly].map(({ id }) => id));
-  const others = [openExchangeOf({ exchanges })?.id, vault?.carriedUpTo];
+  const others = [openIn(exchanges)?.id, vault?.carriedUpTo];
   const ids = new Set([...each, ...others.filter((id) => typeof id === "string")]);
   return { each, ids, carried };
 }

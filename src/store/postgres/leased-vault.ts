@@ -8,8 +8,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
-import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import { labelTaken, lockLost, openExchangeOf } from "../steps/rows.ts";
+import { labelTaken, lockLost } from "../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 
 import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
@@ -155,7 +154,7 @@ export class LeasedVault extends StoredVaultSession {
   protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
     const { clock, database } = this.#parts;
     const { before, after } = made;
-    const [was, open] = [before, after].map(openExchangeOf);
+    const [was, open] = [before.open, after.open];
     if (open?.state === "ending" && was?.id === open.id && was.state !== "ending")
       this.#keep(after, open);
     let { version } = before;
@@ -252,15 +251,15 @@ export class LeasedVault extends StoredVaultSession {
     const { outbox, state, key } = this.#parts;
     const { service, uuid, at } = rows;
     const { id, kind, operation, tokenExpiry, newGeneration } = exchange;
-    const made = keptGeneration(rows, newGeneration);
+    const made = rows.kept(newGeneration);
     const of = { service, uuid, state, at: Date.parse(at), fingerprint: made.fingerprint };
     outbox.keep(key, of, {
       exchangeId: id,
       kind,
       operation: operation as Operation,
-      old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
-      new: openCredentials(key, rows, made),
-      token: openToken(key, rows, exchange),
+      old: rows.openPair(rows.kept(exchange.baseGeneration)),
+      new: rows.openPair(made),
+      token: rows.openToken(exchange),
       tokenExpiry,
       unread: false,
     });

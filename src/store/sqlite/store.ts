@@ -9,7 +9,6 @@ import { inserting, isAsSeen, pruning, written, type Put, type Statement } from 
 import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import type { Lock } from "../../documents/state.ts";
-import { keyOf } from "../steps/generations.ts";
 import { labelTaken, lockLost, type VaultRow } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
@@ -211,11 +210,10 @@ class LockedVault extends StoredVaultSession {
   protected async writeStep(made: Made<unknown>): Promise<number> {
     const { before, after } = made;
     const { uuid, service, seen, vault } = after;
-    const key = keyOf(after);
     return await this.#state.database.write((db) => {
       const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
       // What the step has sealed would not open.
-      if (keyIdIn(db) !== key.id) throw lockLost(uuid, "the key of the state was replaced");
+      if (keyIdIn(db) !== after.key?.id) throw lockLost(uuid, "the key of the state was replaced");
       if (
         seen !== null &&
         change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0

@@ -1,32 +1,7 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { endedByStart, openStates, type HoldReason } from "../../exchange/states.ts";
-import { seal } from "../../secrets/sealing.ts";
-import {
-  begun,
-  exchangeIn,
-  findExchange,
-  forgotten,
-  openExchangeOf,
-  journal,
-  lockLost,
-  noteError,
-  nothingCarried,
-  update,
-  vaultOf,
-} from "./rows.ts";
-import {
-  placeOf,
-  sealToken,
-  openCredentials,
-  addGeneration,
-  updateSentWithPair,
-  findGeneration,
-  forgetRefusal,
-  keptGeneration,
-  keyOf,
-  withPin,
-} from "./generations.ts";
+import { begun, forgotten, lockLost, nothingCarried, update, withPin } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 
 // Steps of an exchange. Each function implements, or helps, the `VaultSession` method of its name.
@@ -35,8 +10,8 @@ import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 export function recordIntent(rows: VaultRows, intent: Intent): void {
   const { exchangeId, operation, kind, externalRef, generation, sole, seen, run } = intent;
   rows.seen = seen;
-  keptGeneration(rows, generation);
-  if (findExchange(rows, exchangeId) !== undefined)
+  rows.kept(generation);
+  if (rows.exchange(exchangeId) !== undefined)
     throw lockLost(rows.uuid, `exchange ${exchangeId} exists already`);
   rows.exchanges.push({
     ...begun,
@@ -53,11 +28,11 @@ export function recordIntent(rows: VaultRows, intent: Intent): void {
   });
   if (run !== undefined) {
     const { digest = null, delivery = null } = run;
-    const place = placeOf(rows, "exchanges.digest", exchangeId);
     // A digest of few possible contents would tell them: it is sealed.
-    rows.begunIn = { digest: digest && seal(keyOf(rows), place, digest), delivery };
+    const sealed = digest && rows.seal("exchanges.digest", exchangeId, digest);
+    rows.begunIn = { digest: sealed, delivery };
   }
-  journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
+  rows.log("intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
 export function noteOutcome(
@@ -67,17 +42,16 @@ export function noteOutcome(
   error: ErrorNote,
   combination?: string,
 ): void {
-  const row = exchangeIn(rows, exchangeId, ["intent"]);
+  const row = rows.exchangeIn(exchangeId, ["intent"]);
   const { baseGeneration: generation } = row;
   const isRefused = outcome === "refused";
   row.outcome = outcome === "no-starts" ? "free" : outcome;
-  if (outcome === "none" || outcome === "success")
-    journal(rows, "unanswered", exchangeId, { error });
+  if (outcome === "none" || outcome === "success") rows.log("unanswered", exchangeId, { error });
   else if (outcome === "free") endExchange(rows, row, "discarded", { takenBack: true, error });
   else endExchange(rows, row, "rejected", { generation, counted: isRefused, error });
-  noteError(rows, error);
+  rows.noteError(error);
   if (!isRefused) return;
-  const base = findGeneration(rows, generation);
+  const base = rows.generation(generation);
   if (combination !== undefined) rows.refusals.set(combination, base?.fingerprint ?? null);
   if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
@@ -88,31 +62,30 @@ export function noteOutcome(
  * acknowledged it. Its new pair is a candidate again, unless it was refused too.
  */
 function doubtOfferedBy(rows: VaultRows, base: number): void {
-  const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.newGeneration);
+  const offeredBy = (row: ExchangeRow) => rows.generation(row.newGeneration);
   const expired = (row: ExchangeRow): boolean =>
     row.baseGeneration === base && row.state === "expired" && offeredBy(row)?.standing === "void";
-  const left = openExchangeOf(rows) ?? rows.exchanges.findLast(expired);
+  const left = rows.open ?? rows.exchanges.findLast(expired);
   if (left?.baseGeneration !== base || left.state === "ending") return;
   const offered = offeredBy(left);
-  journal(rows, "in-doubt", left.id, { from: left.state, refused: base });
+  rows.log("in-doubt", left.id, { from: left.state, refused: base });
   left.state = "in-doubt";
   if (offered?.standing === "void") offered.standing = "offered";
 }
 
 /** Step ②: the new pair is stored. */
 export function recordStarted(rows: VaultRows, exchangeId: string, started: Started): void {
-  const exchange = exchangeIn(rows, exchangeId, ["intent"]);
-  const base = keptGeneration(rows, exchange.baseGeneration);
+  const exchange = rows.exchangeIn(exchangeId, ["intent"]);
+  const base = rows.kept(exchange.baseGeneration);
   // With the success of a start, the service drops every exchange that was left.
   for (const left of rows.exchanges)
     if (left !== exchange && ["intent", ...openStates].includes(left.state))
       endExchange(rows, left, endedByStart(left, base.generation), { by: exchangeId });
   prove(rows, base, rows.credentials);
-  updateSentWithPair(rows, base, started);
-  const hashedPin = started.hashedPin ?? openCredentials(keyOf(rows), rows, base).hashedPin;
-  const { generation } = addGeneration(rows, {
+  rows.updateSentWith(base, started);
+  const hashedPin = started.hashedPin ?? rows.openPair(base).hashedPin;
+  const { generation } = rows.add(withPin(started.pair, hashedPin), {
     standing: "offered",
-    credentials: withPin(started.pair, hashedPin),
     device: started.device ?? base.device,
     elsewhere: started.elsewhere,
   });
@@ -121,13 +94,13 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     state: "started",
     outcome: "success",
     newGeneration: generation,
-    token: sealToken(keyOf(rows), rows, exchangeId, started.token),
+    token: rows.sealToken(exchangeId, started.token),
     tokenExpiry,
     usesRemaining,
     limited,
     given: started.given ?? null,
   });
-  const vault = vaultOf(rows);
+  const vault = rows.known;
   update(vault, {
     kind: exchange.kind,
     provenAt: rows.at,
@@ -142,7 +115,7 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     lastError: null,
   });
   rows.refusals.delete(started.combination);
-  journal(rows, "started", exchangeId, {
+  rows.log("started", exchangeId, {
     base: base.generation,
     generation,
     tokenExpiry,
@@ -157,8 +130,8 @@ export function hold(
   reason: HoldReason,
   { delivered, saveOwed }: { delivered: boolean; saveOwed: boolean },
 ): void {
-  const row = exchangeIn(rows, exchangeId, ["started", "held"]);
-  journal(rows, "held", exchangeId, { from: row.state, reason, delivered, saveOwed });
+  const row = rows.exchangeIn(exchangeId, ["started", "held"]);
+  rows.log("held", exchangeId, { from: row.state, reason, delivered, saveOwed });
   row.state = "held";
   row.holdReason = reason;
   row.saveOwed = saveOwed;
@@ -166,25 +139,25 @@ export function hold(
 }
 
 export function noteSaved(rows: VaultRows, exchangeId: string, sha256: string): void {
-  exchangeIn(rows, exchangeId, ["started", "held"]).given = sha256;
+  rows.exchangeIn(exchangeId, ["started", "held"]).given = sha256;
 }
 
 /** Step ③: an end call may now be sent. */
 export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boolean): void {
-  const row = exchangeIn(rows, exchangeId, ["started", "held", "ending"]);
-  journal(rows, "ending", exchangeId, { from: row.state, delivered });
+  const row = rows.exchangeIn(exchangeId, ["started", "held", "ending"]);
+  rows.log("ending", exchangeId, { from: row.state, delivered });
   row.state = "ending";
   row.endsUnanswered += 1;
-  const base = findGeneration(rows, row.baseGeneration);
+  const base = rows.generation(row.baseGeneration);
   if (base !== undefined) base.ended = true;
   if (delivered) row.delivered = true;
 }
 
 /** Step ④: the new pair is current. */
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
-  const row = exchangeIn(rows, exchangeId, ["ending"]);
-  const offered = keptGeneration(rows, row.newGeneration);
-  const base = findGeneration(rows, row.baseGeneration);
+  const row = rows.exchangeIn(exchangeId, ["ending"]);
+  const offered = rows.kept(row.newGeneration);
+  const base = rows.generation(row.baseGeneration);
   if (row.adopted) {
     // The service may answer a repetition with SUCCESS, so both pairs stay candidates.
     if (offered.standing === "imported") offered.placed ??= "successor";
@@ -195,8 +168,8 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   // Others stay: they may have been imported since.
   const sameAsBase = rows.credentials.filter((row) => row.fingerprint === base?.fingerprint);
   prove(rows, offered, sameAsBase);
-  forgetRefusal(rows, offered);
-  const vault = vaultOf(rows);
+  rows.forgetRefusal(offered);
+  const vault = rows.known;
   vault.lastError = null;
   const place = rows.exchanges.indexOf(row);
   const upTo = rows.exchanges.findIndex(({ id }) => id === vault.carriedUpTo);
@@ -217,26 +190,26 @@ export function settle(
   as: "ending" | "expired" | "in-doubt",
   error: ErrorNote,
 ): void {
-  const row = exchangeIn(rows, exchangeId, as === "expired" ? ["ending", "in-doubt"] : ["ending"]);
-  noteError(rows, error);
+  const row = rows.exchangeIn(exchangeId, as === "expired" ? ["ending", "in-doubt"] : ["ending"]);
+  rows.noteError(error);
   if (as === "expired") {
-    keptGeneration(rows, row.newGeneration).standing = "void";
+    rows.kept(row.newGeneration).standing = "void";
     endExchange(rows, row, as, { error });
   } else if (as === "in-doubt") {
     row.state = as;
-    journal(rows, as, exchangeId, { endsUnanswered: row.endsUnanswered, error });
+    rows.log(as, exchangeId, { endsUnanswered: row.endsUnanswered, error });
   } else {
     row.endsUnanswered = Math.max(0, row.endsUnanswered - 1);
-    journal(rows, "end-answered", exchangeId, { error });
+    rows.log("end-answered", exchangeId, { error });
   }
 }
 
 export function recordDeleted(rows: VaultRows, exchangeId: string): void {
-  const row = exchangeIn(rows, exchangeId, ["intent"]);
+  const row = rows.exchangeIn(exchangeId, ["intent"]);
   const { operation, externalRef, baseGeneration: generation } = row;
-  journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
+  rows.log("deleted", exchangeId, { operation, externalRef, generation });
   // It was not merely forgotten: a restore must not bring it back.
-  update(vaultOf(rows), {
+  update(rows.known, {
     ...forgotten,
     ...nothingCarried,
     forgottenAt: rows.at,
@@ -254,7 +227,7 @@ function endExchange(
   state: FinalState,
   detail: Record<string, unknown> = {},
 ): void {
-  journal(rows, state, row.id, { from: row.state, ...detail });
+  rows.log(state, row.id, { from: row.state, ...detail });
   update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
 }
 

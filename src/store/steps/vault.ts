@@ -16,28 +16,16 @@ import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { command, noted } from "../../way.ts";
 import {
-  addGeneration,
-  findGeneration,
-  forgetRefusal,
-  isSpent,
-  keyOf,
-  liveGeneration,
-  openCredentials,
-  sealToken,
-  updateSentWithPair,
-  withPin,
-} from "./generations.ts";
-import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "./rows.ts";
-import {
   begun,
-  findExchange,
   forgotten,
   isSameDevice,
-  journal,
   nothingCarried,
-  openExchangeOf,
   update,
-  vaultOf,
+  withPin,
+  type CredentialsRow,
+  type ExchangeRow,
+  type VaultRow,
+  type VaultRows,
 } from "./rows.ts";
 
 // Steps outside an exchange. Each implements the method of `VaultSession`, or `Store`, of its name.
@@ -48,8 +36,8 @@ export function recordPair(rows: VaultRows, pair: NewPair): number {
   vault.label = pair.label ?? vault.label;
   const { row, added } = ensureGeneration(rows, pair);
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
-  if (!added) forgetRefusal(rows, row);
-  journal(rows, added ? "imported" : "imported-again", null, {
+  if (!added) rows.forgetRefusal(row);
+  rows.log(added ? "imported" : "imported-again", null, {
     generation: row.generation,
     kind: pair.kind,
   });
@@ -59,7 +47,7 @@ export function recordPair(rows: VaultRows, pair: NewPair): number {
 export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread = false } = document;
   const vault = knownVault(rows, kind);
-  const known = findExchange(rows, exchangeId);
+  const known = rows.exchange(exchangeId);
   if (known !== undefined && openStates.includes(known.state)) return "open";
   const placed = placedBy(rows, document);
   if (placed === "known") return placed;
@@ -67,20 +55,19 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
   const isCutOff = known?.newGeneration === null;
   if (known !== undefined && !isCutOff) {
     // It was discarded here; importing says that it may have been acknowledged elsewhere.
-    const dropped = findGeneration(rows, known.newGeneration);
+    const dropped = rows.generation(known.newGeneration);
     if (dropped?.standing === "void") dropped.standing = "imported";
     return "known";
   }
   const add = (credentials: Credentials, as: Placed | null): number | null => {
-    if (isSpent(rows, fingerprint(rows.uuid, credentials))) return null;
+    if (rows.isSpent(fingerprint(rows.uuid, credentials))) return null;
     return ensureGeneration(rows, { credentials, kind, device }, as).row.generation;
   };
   const base = add(document.old, placed === "older" ? placed : null);
   const generation = add(withPin(document.new, document.old.hashedPin), placed);
-  journal(rows, "adopted", exchangeId, { operation, base, generation, placed });
+  rows.log("adopted", exchangeId, { operation, base, generation, placed });
   // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
-  if (base === null || generation === null || openExchangeOf(rows) !== undefined)
-    return "candidates";
+  if (base === null || generation === null || rows.open !== undefined) return "candidates";
   const adopted: ExchangeRow = {
     ...begun,
     id: exchangeId,
@@ -91,7 +78,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
     baseGeneration: base,
     newGeneration: generation,
     startedAt: known?.startedAt ?? rows.at,
-    token: sealToken(keyOf(rows), rows, exchangeId, document.token),
+    token: rows.sealToken(exchangeId, document.token),
     tokenExpiry: document.tokenExpiry,
     limited: unread,
     holdReason: unread ? "delivery" : null,
@@ -114,10 +101,10 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
  */
 function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
-  const live = liveGeneration(rows, printOf(document.new));
+  const live = rows.live(printOf(document.new));
   if (live !== undefined && (live.proven || live.standing !== "imported")) return "known";
   const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
-    isSpent(rows, printOf(pair)),
+    rows.isSpent(printOf(pair)),
   );
   const isProven = rows.credentials.some(
     ({ proven, standing }) => proven && standing === "current",
@@ -142,7 +129,7 @@ function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" 
     Date.parse(document.tokenExpiry) < Date.parse(proof)
   )
     return "older";
-  return liveGeneration(rows, printOf(document.old))?.standing === "current" ? "successor" : null;
+  return rows.live(printOf(document.old))?.standing === "current" ? "successor" : null;
 }
 
 /**
@@ -157,17 +144,17 @@ function ensureGeneration(
   placed: Placed | null = null,
 ): { row: CredentialsRow; added: boolean } {
   const print = fingerprint(rows.uuid, credentials);
-  const live = liveGeneration(rows, print);
+  const live = rows.live(print);
   const { hashedPin: pin } = credentials;
   const isAsSent = (row: CredentialsRow): boolean =>
-    (pin === undefined || openCredentials(keyOf(rows), rows, row).hashedPin === pin) &&
+    (pin === undefined || rows.openPair(row).hashedPin === pin) &&
     (device === undefined || isSameDevice(row.device, device));
   if (live && ((live.standing === "imported" && !live.proven) || isAsSent(live))) {
-    updateSentWithPair(rows, live, { hashedPin: pin, device });
+    rows.updateSentWith(live, { hashedPin: pin, device });
     live.elsewhere = true;
     return { row: live, added: false };
   }
-  if (isSpent(rows, print)) {
+  if (rows.isSpent(print)) {
     throw new VaultError(
       "no-credentials",
       `the credentials given for vault ${rows.uuid} were superseded; they are never sent`,
@@ -176,10 +163,9 @@ function ensureGeneration(
   }
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
   const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
-  const hashedPin = pin ?? (last && openCredentials(keyOf(rows), rows, last).hashedPin);
-  const row = addGeneration(rows, {
+  const hashedPin = pin ?? (last && rows.openPair(last).hashedPin);
+  const row = rows.add(withPin(credentials, hashedPin), {
     standing: "imported",
-    credentials: withPin(credentials, hashedPin),
     device: device ?? last?.device ?? null,
     elsewhere: true,
     placed,
@@ -195,9 +181,8 @@ export function completeCreation(
   const isKnown = rows.credentials.length > 0;
   const vault = knownVault(rows, kind);
   const standing = isKnown ? "imported" : "current";
-  const row = addGeneration(rows, {
+  const row = rows.add(withPin(given.credentials, given.credentials.hashedPin), {
     standing,
-    credentials: withPin(given.credentials, given.credentials.hashedPin),
     device: given.device ?? null,
     elsewhere: false,
     // A pair for a vault that is known already must not precede pairs that have worked.
@@ -219,19 +204,18 @@ export function completeCreation(
     });
   }
   const { generation } = row;
-  journal(rows, "created", id, { kind, externalRef, generation, standing });
+  rows.log("created", id, { kind, externalRef, generation, standing });
   return generation;
 }
 
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
-  vaultOf(rows);
   for (const row of rows.credentials)
     if (generations.includes(row.generation)) row.elsewhere = true;
-  journal(rows, "handed-out", null, { generations });
+  rows.log("handed-out", null, { generations });
 }
 
 export function resetCounters(rows: VaultRows, to: CounterReset): void {
-  const vault = vaultOf(rows);
+  const vault = rows.known;
   const { unackedStarts, failedAttempts, possiblyFailed } = count(rows.exchanges, vault);
   if (to === "all") vault.lastError = null;
   if (to === "unanswered") {
@@ -253,11 +237,11 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
       carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo,
     });
   }
-  journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
+  rows.log("counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
 export function forget(rows: VaultRows): void {
-  const vault = vaultOf(rows);
+  const vault = rows.known;
   update(vault, {
     ...forgotten,
     carried: countToCarry(rows.exchanges, vault),
@@ -265,12 +249,12 @@ export function forget(rows: VaultRows): void {
     carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo,
     forgottenAt: rows.at,
   });
-  journal(rows, "forgotten", null);
+  rows.log("forgotten", null);
 }
 
 export function setLabel(rows: VaultRows, label: string): void {
-  vaultOf(rows).label = label;
-  journal(rows, "labelled", null, { label });
+  rows.known.label = label;
+  rows.log("labelled", null, { label });
 }
 
 /** The row of the vault, created if there is none. */

@@ -16,8 +16,7 @@ import { mapSealed, nameOf, raising, resealing, rowsOf, type VaultColumns } from
 import { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/database.ts";
 import { StateHistory } from "../sqlite/history.ts";
-import { keyOf, type Owner } from "../steps/generations.ts";
-import type { VaultRows } from "../steps/rows.ts";
+import type { Owner, VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { appendingAlone, marking, ofState } from "../tables.ts";
 import { withPredecessors } from "./marks.ts";
@@ -173,7 +172,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
     const { dialect, parts } = store;
     const from = await source.key();
     const at = new Date(parts.clock.now()).toISOString();
-    const rowsAt = (row: VaultColumns): VaultRows => rowsOf({ ...row, at }, row, source.marks);
+    const rowsAt = (row: VaultColumns): VaultRows => rowsOf(row, source.marks, at);
     const counted: string[] = [];
     for await (const row of source.vaults()) counted.push(...countedThere(rowsAt(row)).ids);
     const past = new Set(await this.read(async (here) => await here.exchangesAmong(counted)));
@@ -187,8 +186,9 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
       try {
         const session = await store.lock(service, uuid, waiting, false);
         const restore = (rows: VaultRows, isLabelTaken: boolean): RestoredVault => {
-          const theirs = rowsAt(mapSealed(row, resealing(from, keyOf(rows))));
-          return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
+          const theirs = rowsAt(mapSealed(row, resealing(from, rows.sealing)));
+          theirs.superseded = spent;
+          return restoreVault(rows, theirs, { past, isLabelTaken });
         };
         try {
           vaults.push(await session.runLabeling(restore, prints));
@@ -234,7 +234,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> exten
       const to = make();
       const machines = new Set<string>();
       for await (const row of whole.vaults())
-        for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
+        for (const { by: actor } of rowsOf(row, whole.marks, "").exchanges)
           if (actor !== null) machines.add(actor.host);
       await whole.reseal(to);
       await whole.mark({ key: to.id });

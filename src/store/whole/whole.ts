@@ -5,7 +5,7 @@ import { columns, mapSealed, resealing, unsealWith } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
 import { inserting, keys, marking, ofState } from "../tables.ts";
-import type { Owner } from "../steps/generations.ts";
+import type { Owner } from "../steps/rows.ts";
 import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */

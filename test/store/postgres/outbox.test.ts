@@ -6,7 +6,7 @@ import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import { parseGivenKey } from "../../../src/secrets/keys.ts";
 import type { SealingKey } from "../../../src/secrets/sealing.ts";
 import { Outbox, type Entry } from "../../../src/store/postgres/outbox.ts";
-import { unknownVault } from "../../../src/store/steps/rows.ts";
+import { VaultRows } from "../../../src/store/steps/rows.ts";
 import { pair, service } from "../../contract/store-fixture.ts";
 import { tempDir } from "../../support/cleanup.ts";
 
@@ -61,7 +61,7 @@ async function offered({ here = state ?? "", keys = [key] } = {}): Promise<strin
     {
       service,
       uuid,
-      stored: async () => await Promise.resolve(unknownVault({ service, uuid, at: "" })),
+      stored: async () => await Promise.resolve(new VaultRows({ service, uuid, at: "" })),
       adopt: async ({ exchangeId }) => {
         offers.push(`adopt ${exchangeId}`);
         return await Promise.resolve("open");

@@ -28,9 +28,8 @@ export interface RealRows {
   close(): Promise<void>;
 }
 
-const place = { service: serviceName, uuid, at: "" };
 const since = { copies: 0, doubts: 0 };
-const read = "SELECT label, kind, doc, sealed FROM vaults";
+const read = "SELECT service, uuid, label, kind, doc, sealed FROM vaults";
 
 export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
   const directory = tempDir("model", memoryFolder);
@@ -67,7 +66,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     },
     read: async () =>
       Promise.resolve({
-        rows: rowsOf(place, one<VaultColumns>(db, read) as VaultColumns, since),
+        rows: rowsOf(one<VaultColumns>(db, read) as VaultColumns, since, ""),
         breaker: one<BreakerTimes>(db, "SELECT lostAt, since FROM breakers") as BreakerTimes,
       }),
     close: async () => {
@@ -145,7 +144,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
         'SELECT "lostAt", since FROM breakers',
       );
       return {
-        rows: rowsOf(place, rows[0] as VaultColumns, since),
+        rows: rowsOf(rows[0] as VaultColumns, since, ""),
         breaker: breakers[0] as BreakerTimes,
       };
     },

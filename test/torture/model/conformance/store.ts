@@ -4,9 +4,8 @@ import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
 import { parseGivenKey } from "../../../../src/secrets/keys.ts";
-import { sealToken } from "../../../../src/store/steps/generations.ts";
-import type { CredentialsRow, ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
-import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/steps/rows.ts";
+import type { CredentialsRow, ExchangeRow } from "../../../../src/store/steps/rows.ts";
+import { begun, forgotten, VaultRows } from "../../../../src/store/steps/rows.ts";
 import { isFound } from "../client.ts";
 import { serviceName } from "../../../support/in-process.ts";
 import { kind, RealPairs, uuid } from "./service.ts";
@@ -168,8 +167,9 @@ export class RealStore {
     const superseded = store.generations
       .filter(({ standing }) => standing === "superseded")
       .map(({ pair }) => print(pair));
-    const rows: VaultRows = {
-      ...unknownVault({ service: serviceName, uuid, at: "" }),
+    const rows = new VaultRows({
+      ...this.#place(),
+      at: "",
       vault: {
         ...forgotten,
         service: serviceName,
@@ -195,7 +195,7 @@ export class RealStore {
       refusals: new Map(
         store.refused.map((pair) => [this.pairs.combination(pair), print(pair)] as const),
       ),
-    };
+    });
     await this.#rows.write(rows, {
       // As if it had just opened; and an older start without an outcome opens it no more.
       lostAt: store.breaker.isOpen ? now : null,
@@ -231,7 +231,7 @@ export class RealStore {
   async read(): Promise<Store> {
     const { rows, breaker } = await this.#rows.read();
     const { exchanges } = rows;
-    const vault = vaultOf(rows);
+    const vault = rows.known;
     const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
     return {
       generations: kept.map((row) => generationIn(row, this.pairs.number(row.fingerprint))),
@@ -275,7 +275,10 @@ export class RealStore {
   #sealedToken(id: string, pair: number): string {
     this.pairs.pair(pair);
     return this.#once(`${id} ${pair}`, () =>
-      sealToken(sealingKey, this.#place(), id, this.pairs.token(pair)),
+      new VaultRows({ ...this.#place(), at: "", key: sealingKey }).sealToken(
+        id,
+        this.pairs.token(pair),
+      ),
     );
   }
 
