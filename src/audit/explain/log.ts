@@ -62,10 +62,9 @@ export interface Events {
 }
 
 export function eventsOf(log: Log, vault: Vault): Events {
-  const listOf = (ring: number, count: number): VaultEvent[] =>
-    log.fold.rings.events(ring, count).map((seen) => new VaultEvent(log, seen));
-  const earlier = listOf(vault.earlierRing, vault.earlierCount);
-  const newest = listOf(vault.ring, vault.count);
+  const [earlier = [], newest = []] = [vault.earlier, vault.ring].map((ring) =>
+    ring?.events().map((seen) => new VaultEvent(log, seen)),
+  );
   return vault.ending === undefined
     ? { before: [...earlier, ...newest], since: [] }
     : { before: earlier, since: newest };

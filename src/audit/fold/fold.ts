@@ -3,7 +3,7 @@ import type { Entry, EventKind, Item, ItemLocation } from "../read/item.ts";
 import { endOf, isAcknowledgement } from "../read/item.ts";
 import type { Overlap } from "./overlap.ts";
 import type { VaultTable } from "../read/bytes.ts";
-import { Ending, Rings, Vault } from "./vault.ts";
+import { Ending, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
 const clockSkew = 5000;
@@ -34,7 +34,6 @@ export class Fold {
   readonly isHypothetical: boolean;
   /** By their numbers; empty for one without items. */
   readonly vaults: (Vault | undefined)[] = [];
-  readonly rings: Rings;
   readonly #options: FoldOptions;
   /** An item shows that a call failed. */
   hasFailures = false;
@@ -45,14 +44,12 @@ export class Fold {
     this.#options = options;
     this.rules = options.rules;
     this.isHypothetical = options.isHypothetical === true;
-    this.rings = new Rings(options.events);
   }
 
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry, this.rings))
-      return false;
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
     if (entry.time < vault.lastTime) this.isLate = true;
     vault.lastTime = entry.time;
     vault.items += 1;
@@ -64,29 +61,18 @@ export class Fold {
       ending.calls += 1;
       ending.lastCall = entry.time;
     }
-    this.rings.push(vault.ring, vault.count++, entry);
-    if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
+    vault.ring.push(entry);
+    if (vault.ending !== undefined && vault.ending !== ending) vault.freeze();
     return true;
   }
 
   #begin({ vault: number, time }: Entry): Vault {
     // Without holes, which would make every access slow.
     while (this.vaults.length <= number) this.vaults.push(undefined);
-    const vault = new Vault(this.#options.table.uuid(number), number, time, this.rings.create());
+    const { table, events } = this.#options;
+    const vault = new Vault(table.uuid(number), number, time, events);
     this.vaults[number] = vault;
     return vault;
-  }
-
-  /** Keeps the events that led to a lock, whatever comes after it. */
-  #freeze(vault: Vault): void {
-    if (vault.earlierCount === 0) {
-      vault.earlierRing = vault.ring;
-      vault.earlierCount = vault.count;
-      vault.ring = this.rings.create();
-    } else
-      for (const seen of this.rings.events(vault.ring, vault.count))
-        this.rings.push(vault.earlierRing, vault.earlierCount++, seen);
-    vault.count = 0;
   }
 
   #apply(vault: Vault, entry: Entry, event: EventKind): void {
@@ -181,9 +167,8 @@ export class Fold {
       return;
     }
     const reference = this.#options.itemOf(start).externalRef;
-    const events = this.rings
-      .events(vault.ring, vault.count)
-      .slice(-nearby)
+    const events = vault.ring
+      .events(nearby)
       .filter((seen) => this.#options.itemOf(seen).externalRef === reference);
     const at = events.findIndex(
       ({ time, event }) => time === vault.earlyAckTime && isAcknowledgement(event),

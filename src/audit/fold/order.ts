@@ -1,90 +1,63 @@
 import { Entry } from "../read/item.ts";
 
 /** Words of four bytes that an entry takes. */
-const width = 8;
+const width = 10;
 
-/** Entries without vaults, as rows of numbers: objects would take several times the memory. */
-export class Rows {
-  readonly words: Int32Array;
-  /** The same memory. */
-  readonly doubles: Float64Array;
-
-  constructor(count: number) {
-    this.words = new Int32Array(count * width);
-    this.doubles = new Float64Array(this.words.buffer);
-  }
-
-  set(row: number, entry: Entry): void {
-    const { words, doubles } = this;
-    const at = row * width;
-    doubles[at >> 1] = entry.time;
-    doubles[(at >> 1) + 1] = entry.offset;
-    words[at + 4] = entry.line;
-    words[at + 5] = (entry.input << 8) | entry.code;
-    words[at + 6] = entry.length;
-    words[at + 7] = entry.idHash;
-  }
-
-  timeAt(row: number): number {
-    return this.doubles[(row * width) >> 1] as number;
-  }
-
-  /** Writes an entry into an object, and returns it. */
-  get(row: number, into: Entry): Entry {
-    const { words, doubles } = this;
-    const at = row * width;
-    const kind = words[at + 5] as number;
-    into.time = doubles[at >> 1] as number;
-    into.offset = doubles[(at >> 1) + 1] as number;
-    into.line = (words[at + 4] as number) >>> 0;
-    into.input = kind >>> 8;
-    into.code = kind & 0xff;
-    into.length = words[at + 6] as number;
-    into.idHash = words[at + 7] as number;
-    return into;
-  }
-
-  /** Moves `count` rows from another place, or from others. */
-  copy(from: number, count: number, others: Rows = this): void {
-    this.words.set(others.words.subarray(from * width, (from + count) * width));
-  }
-}
-
+/** A list of entries as rows of numbers: objects would take several times the memory. */
 export class Entries {
   count = 0;
-  #rows = new Rows(0);
-  #vaults = new Int32Array(0);
+  #words = new Int32Array(0);
+  /** The same memory. */
+  #doubles = new Float64Array(0);
 
   push(entry: Entry): void {
-    if (this.count === this.#vaults.length) this.#grow();
-    this.#set(this.count++, entry);
+    this.set(this.count++, entry);
   }
 
-  timeAt(index: number): number {
-    return this.#rows.timeAt(index);
+  /** Writes an entry over that of an index, or behind the last one that was written. */
+  set(index: number, entry: Entry): void {
+    const at = index * width;
+    if (at === this.#words.length) this.#grow();
+    this.#doubles[at >> 1] = entry.time;
+    this.#doubles[(at >> 1) + 1] = entry.offset;
+    this.#words[at + 4] = entry.line;
+    this.#words[at + 5] = entry.input;
+    this.#words[at + 6] = entry.code;
+    this.#words[at + 7] = entry.length;
+    this.#words[at + 8] = entry.idHash;
+    this.#words[at + 9] = entry.vault;
   }
 
   /** Writes an entry into an object, and returns it. */
   get(index: number, into: Entry): Entry {
-    into.vault = this.#vaults[index] as number;
-    return this.#rows.get(index, into);
+    const at = index * width;
+    into.time = this.#doubles[at >> 1] as number;
+    into.offset = this.#doubles[(at >> 1) + 1] as number;
+    into.line = (this.#words[at + 4] as number) >>> 0;
+    into.input = this.#words[at + 5] as number;
+    into.code = this.#words[at + 6] as number;
+    into.length = this.#words[at + 7] as number;
+    into.idHash = this.#words[at + 8] as number;
+    into.vault = this.#words[at + 9] as number;
+    return into;
   }
 
+  /** Removes so many of the first entries. */
   shift(count: number): void {
+    this.#words.copyWithin(0, count * width, this.count * width);
     this.count -= count;
-    this.#rows.copy(count, this.count);
-    this.#vaults.copyWithin(0, count, count + this.count);
   }
 
   /** Sorts the entries by time, stably. */
   sort(): void {
+    const timeAt = (index: number): number => this.#doubles[(index * width) >> 1] as number;
     const order = Array.from({ length: this.count }, (_, index) => index);
     const sorted = new Entries();
     const entry = new Entry();
-    for (const index of order.sort((a, b) => this.timeAt(a) - this.timeAt(b)))
+    for (const index of order.sort((a, b) => timeAt(a) - timeAt(b)))
       sorted.push(this.get(index, entry));
-    this.#rows = sorted.#rows;
-    this.#vaults = sorted.#vaults;
+    this.#words = sorted.#words;
+    this.#doubles = sorted.#doubles;
   }
 
   /** Turns the order of the entries from an index on around. */
@@ -92,22 +65,16 @@ export class Entries {
     const [one, other] = [new Entry(), new Entry()];
     for (let [low, high] = [from, this.count - 1]; low < high; low++, high--) {
       this.get(low, one);
-      this.#set(low, this.get(high, other));
-      this.#set(high, one);
+      this.set(low, this.get(high, other));
+      this.set(high, one);
     }
   }
 
-  #set(index: number, entry: Entry): void {
-    this.#rows.set(index, entry);
-    this.#vaults[index] = entry.vault;
-  }
-
   #grow(): void {
-    const [rows, vaults] = [this.#rows, this.#vaults];
-    this.#vaults = new Int32Array(Math.max(1024, 2 * this.count));
-    this.#rows = new Rows(this.#vaults.length);
-    this.#vaults.set(vaults);
-    this.#rows.copy(0, this.count, rows);
+    const words = this.#words;
+    this.#words = new Int32Array(Math.max(6 * width, 2 * words.length));
+    this.#words.set(words);
+    this.#doubles = new Float64Array(this.#words.buffer);
   }
 }
 

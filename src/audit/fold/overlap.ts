@@ -1,6 +1,6 @@
 import { callOf, Entry, type ItemLocation } from "../read/item.ts";
 import type { Source } from "../read/source.ts";
-import type { Rings, Vault } from "./vault.ts";
+import type { Vault } from "./vault.ts";
 
 /** Items of a vault with the same event, with or without ids, that the same inputs have. */
 interface Group extends Pick<Entry, "event"> {
@@ -54,8 +54,8 @@ export class Overlap {
     if (all.length > 1) this.#coarsest = Math.max(...all);
   }
 
-  /** Whether an item is counted already. Remembers it otherwise; `rings` has what came before. */
-  isKnown(vault: Vault, entry: Entry, rings: Rings): boolean {
+  /** Whether an item is counted already. Remembers it otherwise. */
+  isKnown(vault: Vault, entry: Entry): boolean {
     const bucket = Math.floor(entry.time / this.#coarsest);
     if (vault.items === 0 || Math.floor(vault.lastTime / this.#coarsest) !== bucket) return false;
     if (bucket !== this.#bucket) {
@@ -64,7 +64,7 @@ export class Overlap {
     }
     this.#bucket = bucket;
     // The first item of a time was not remembered.
-    if (!this.#groups.has(vault)) this.#remember(vault, rings.newest(vault));
+    if (!this.#groups.has(vault)) this.#remember(vault, vault.newest);
     const { event, time, idHash, input } = entry;
     const hasId = isId(idHash);
     const hashed = this.#hashed.get(keyOf(vault, entry)) ?? [];

@@ -1,7 +1,7 @@
 import type { LockRule } from "../../documents/audit.ts";
 import type { Contradiction, EventKind, ItemLocation } from "../read/item.ts";
 import { Entry, eventCodes } from "../read/item.ts";
-import { Rows } from "./order.ts";
+import { Entries } from "./order.ts";
 
 /** Maximum number of contradictions of a vault that are kept: the first ones tell most. */
 const maxContradictions = 20;
@@ -42,6 +42,30 @@ interface Contradicting {
 
 const none: readonly Contradicting[] = [];
 
+/** The newest events of a vault: so many, `size`. */
+class Ring {
+  readonly #size: number;
+  readonly #entries = new Entries();
+  /** Number of events that it was given. */
+  #count = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  push(entry: Entry): void {
+    this.#entries.set(this.#count++ % this.#size, entry);
+  }
+
+  /** Returns so many of the newest events, oldest first. */
+  events(most = this.#size): Entry[] {
+    const length = Math.min(this.#count, this.#size, most);
+    return Array.from({ length }, (_, index) =>
+      this.#entries.get((this.#count - length + index) % this.#size, new Entry()),
+    );
+  }
+}
+
 /**
  * What the items of a vault amount to so far: counts, and times in milliseconds since the epoch; 0
  * for none. Memory grows with the vaults: properties are few, and most are numbers.
@@ -50,9 +74,7 @@ export class Vault {
   // What each item changes comes first, on the same lines of the CPU cache. Of the last item:
   lastTime = 0;
   items = 0;
-  /** The ring of the newest events, and the number of events that it was given. */
-  ring = 0;
-  count = 0;
+  ring: Ring;
   /** Of a vault that is locked or deleted. */
   ending: Ending | undefined;
   /** Kinds of the events, each the bit of its code. */
@@ -79,9 +101,8 @@ export class Vault {
   earlyAckTime = 0;
   /** One of them may be of the first start that counts. */
   mayBeAcked = false;
-  /** The ring of the newest events up to the last lock, and how many events it was given. */
-  earlierRing = 0;
-  earlierCount = 0;
+  /** The newest events up to the last lock. */
+  earlier: Ring | undefined;
   /** In lower case. */
   readonly uuid: string;
   /** Number in the table of vaults. */
@@ -91,11 +112,27 @@ export class Vault {
   /** Items that may or may not be the same as another. */
   alike = 0;
 
-  constructor(uuid: string, number: number, firstTime: number, ring: number) {
+  readonly #kept: number;
+
+  /** `kept`: number of events to keep. */
+  constructor(uuid: string, number: number, firstTime: number, kept: number) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = firstTime;
-    this.ring = ring;
+    this.#kept = kept;
+    this.ring = new Ring(kept);
+  }
+
+  /** Keeps the events that led to a lock, whatever comes after it. */
+  freeze(): void {
+    this.earlier ??= new Ring(this.#kept);
+    for (const seen of this.ring.events()) this.earlier.push(seen);
+    this.ring = new Ring(this.#kept);
+  }
+
+  /** The newest event of a vault that has any. */
+  get newest(): Entry {
+    return (this.ring.events(1)[0] ?? this.earlier?.events(1)[0]) as Entry;
   }
 
   had(kind: EventKind): boolean {
@@ -128,55 +165,5 @@ export class Vault {
         ...this.contradictions,
         { kind, item: Object.assign(new Entry(), entry) },
       ];
-  }
-}
-
-/** Number of events on a page, about. */
-const pageSize = 8192;
-
-/** The newest events of all vaults. */
-export class Rings {
-  /** Number of events in a ring, and of rings on a page. */
-  readonly #size: number;
-  readonly #perPage: number;
-  readonly #pages: Rows[] = [];
-  #count = 0;
-
-  constructor(size: number) {
-    this.#size = size;
-    this.#perPage = Math.ceil(pageSize / size);
-  }
-
-  create(): number {
-    if (this.#count === this.#pages.length * this.#perPage)
-      this.#pages.push(new Rows(this.#perPage * this.#size));
-    return this.#count++;
-  }
-
-  /** Adds an event to a ring that was given `count` before. */
-  push(ring: number, count: number, entry: Entry): void {
-    this.#pageOf(ring).set(this.#rowOf(ring, count), entry);
-  }
-
-  /** Returns the newest event of a vault that has any. */
-  newest({ ring, count, earlierRing, earlierCount }: Vault): Entry {
-    const [of, at] = count > 0 ? [ring, count - 1] : [earlierRing, earlierCount - 1];
-    return this.#pageOf(of).get(this.#rowOf(of, at), new Entry());
-  }
-
-  /** Returns the events of a ring that was given `count`, oldest first. */
-  events(ring: number, count: number): Entry[] {
-    const kept = Math.min(count, this.#size);
-    return Array.from({ length: kept }, (_, index) =>
-      this.#pageOf(ring).get(this.#rowOf(ring, count - kept + index), new Entry()),
-    );
-  }
-
-  #pageOf(ring: number): Rows {
-    return this.#pages[(ring / this.#perPage) | 0] as Rows;
-  }
-
-  #rowOf(ring: number, index: number): number {
-    return (ring % this.#perPage) * this.#size + (index % this.#size);
   }
 }
