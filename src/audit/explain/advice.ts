@@ -56,7 +56,7 @@ export function causeOf(
 export function adviceOf(
   { fold: { rules }, isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
-  { verdict, rule = "unseen", certainty, ofRule }: Evidence,
+  { verdict, rule = "unseen", certainty, probably }: Evidence,
   exchange: VaultReport["exchange"],
   { client, others, fault, isTooLate }: Explanation,
 ): VaultReport["advice"] {
@@ -64,7 +64,6 @@ export function adviceOf(
   const { tokenExpiry = "" } = exchange ?? {};
   // An export may be old.
   const isOpen = Date.parse(tokenExpiry) > now;
-  const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const by = inBrackets(client);
   const also = others && ` Calls by ${others} count too: stop that client as well.`;
   const stop = `Stop the client that ${probably}caused this${by}, or it will lock the vault again.`;

@@ -28,25 +28,18 @@ type Trace = Pick<Explanation, "fault" | "replacedBy">;
 
 /** Explains a vault by its newest events, of which it reads those that matter. */
 export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation {
-  const { rule, verdict, certainty, ofRule, chain, before, since } = evidence;
+  const { rule, verdict, probably, chain, before, since } = evidence;
   const { tokenLifetimeMs } = log.fold.rules;
-  const isLocked = verdict === "locked";
-  const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const client = clientOf(chain);
-  const [first] = chain;
-  const at = first === undefined ? 0 : before.indexOf(first);
-  const run = before.slice(at);
+  const at = Math.max(0, before.indexOf(chain[0] as VaultEvent));
   const hasStarts = chain.some(({ event }) => isStart(event));
-  const ends = hasStarts ? [...run, ...since] : [];
+  const ends = hasStarts ? [...before.slice(at), ...since] : [];
   const refused = ends.filter(({ event }) => event === "failed-ack");
   const isTooLate = refused.some(({ item }) => isOf(client, item));
-  const by = isTooLate ? "" : clientWords(clientOf(refused));
-  const failed =
-    rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const isRefused = rule === "failed-attempts" || rule === "expired-invalid-start";
   const { fault, replacedBy }: Trace = isRefused
-    ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client, probably))
+    ? (reasonOf(log, chain) ?? traceOf(before, at, client, probably))
     : {
         fault: isTooLate
           ? `sent acknowledgements that were refused. Send the end call within ${durationInWords(tokenLifetimeMs)} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`
@@ -60,9 +53,8 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
     replacedBy,
     sentences: [
       ...sharedBy(before, client),
-      ...endsOf(ends, tokenLifetimeMs, by && ` by ${by}`),
-      ...between(failed, before, client),
-      ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
+      ...endsOf(ends, refused, tokenLifetimeMs, isTooLate),
+      ...quotes(log, verdict === "locked" ? chain : before.slice(accepted + 1)),
       ...callsSince(vault, since),
     ],
   };
@@ -101,16 +93,19 @@ function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] 
 /** What failed attempts were refused for, if not for their credentials. */
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
-  const has = (kind: EventKind): boolean =>
-    failures.length > 0 && failures.every(({ event }) => event === kind);
-  const about = (what: string, thing: string): Trace => ({
-    fault: `was refused for its ${what}, not for its credentials: send the ${thing} with which the vault was created.`,
-  });
-  if (has("failed-device")) return about("device", "device (browser and operating system)");
-  if (has("failed-pin")) return about("PIN", "hashedPin");
-  const unknown =
+  const [first] = new Set(failures.map(({ event }) => event)).size === 1 ? failures : [];
+  const things: Partial<Record<EventKind, readonly [what: string, thing: string]>> = {
+    "failed-device": ["device", "device (browser and operating system)"],
+    "failed-pin": ["PIN", "hashedPin"],
+  };
+  const [what, thing] = (first && things[first.event]) ?? [];
+  if (what !== undefined)
+    return {
+      fault: `was refused for its ${what}, not for its credentials: send the ${thing} with which the vault was created.`,
+    };
+  const fault =
     "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again.";
-  return failures.some((one) => hasUnknownReason(log, one)) ? { fault: unknown } : undefined;
+  return failures.some((one) => hasUnknownReason(log, one)) ? { fault } : undefined;
 }
 
 interface Exchange {
@@ -132,18 +127,17 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
   return exchanges;
 }
 
-const sharing =
-  "Let one of them read it, or have each fetch the newest credentials before it starts.";
-const newest = "Send only the newest acknowledged credentials, and never send refused ones again.";
-
-/** Finds what replaced refused credentials: an exchange acknowledged after the client's last. */
+/**
+ * Finds what replaced refused credentials, which were sent from the event `at` on: an exchange
+ * acknowledged after the client's last.
+ */
 function traceOf(
   before: readonly VaultEvent[],
-  past: readonly VaultEvent[],
+  at: number,
   { externalRef, address }: Client,
   probably: string,
 ): Trace {
-  const exchanges = exchangesOf(past);
+  const exchanges = exchangesOf(before.slice(0, at));
   const clients = recurring(before.map(({ item }) => item));
   const byReference = ({ start }: Exchange): boolean =>
     externalRef !== undefined && start?.externalRef === externalRef;
@@ -151,32 +145,40 @@ function traceOf(
     address !== undefined && start?.address === address && !clients.has(start.externalRef ?? "");
   const isOver = ({ end }: Exchange): boolean => end !== undefined;
   const isNamed = clients.has(externalRef ?? "") || exchanges.some(byReference);
-  const at = exchanges.findLastIndex(isNamed ? byReference : byAddress);
-  const own = exchanges[at];
-  const other = own ? exchanges.slice(at + 1).find(isOver) : exchanges.findLast(isOver);
+  const last = exchanges.findLastIndex(isNamed ? byReference : byAddress);
+  const own = exchanges[last];
+  const other = own ? exchanges.slice(last + 1).find(isOver) : exchanges.findLast(isOver);
   const { start, end } = other ?? own ?? {};
-  if (end !== undefined) {
-    const replaced = `, acknowledged at ${end.at}, had replaced`;
-    const whose = other
-      ? `another exchange${inBrackets(end)}${replaced}: two clients share the vault. ${sharing}`
-      : `its own exchange${isNamed ? "" : inBrackets(end)}${replaced}: it does not store the new ones, or does not use them.`;
-    const likely = other || isNamed ? probably : "probably ";
-    return { fault: `${likely}sent credentials that ${whose} ${newest}`, replacedBy: end };
-  }
-  if (start !== undefined)
+  const sent = (which: string, likely = probably): Trace => ({
+    fault: `${likely}sent credentials that ${which} Send only the newest acknowledged credentials, and never send refused ones again.`,
+    replacedBy: end,
+  });
+  if (end === undefined && start !== undefined)
     return {
       fault: `${probably}sent the new credentials of a start at ${start.at} that was never acknowledged, which never became valid. Start again with the credentials before them, and acknowledge.`,
     };
-  const which =
-    past[0]?.event === "create"
-      ? "were never valid: nothing in this log has replaced those of the vault's creation."
-      : "are not current.";
-  return { fault: `${probably}sent credentials that ${which} ${newest}` };
+  if (end === undefined)
+    return at > 0 && before[0]?.event === "create"
+      ? sent("were never valid: nothing in this log has replaced those of the vault's creation.")
+      : sent("are not current.");
+  const replaced = `, acknowledged at ${end.at}, had replaced`;
+  return other
+    ? sent(
+        `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`,
+      )
+    : sent(
+        `its own exchange${isNamed ? "" : inBrackets(end)}${replaced}: it does not store the new ones, or does not use them.`,
+        isNamed ? probably : "probably ",
+      );
 }
 
-/** Tells of acknowledgements among these events that were refused, and which came too late. */
-function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number, by: string): string[] {
-  const ends = events.filter(({ event }) => event === "failed-ack");
+/** Tells of refused acknowledgements, `ends`, among these events, and which came too late. */
+function endsOf(
+  events: readonly VaultEvent[],
+  ends: readonly VaultEvent[],
+  tokenLifetimeMs: number,
+  isOfClient: boolean,
+): string[] {
   if (ends.length === 0) return [];
   const delays = ends.map((end) => {
     const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
@@ -184,11 +186,11 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number, by: stri
     return end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
   });
   const late = delays.filter((delay) => delay > tokenLifetimeMs).sort((a, b) => a - b);
-  const [least = 0, most = least] = [late[0], late.at(-1)];
-  const range = [...new Set([least, most].map(durationInWords))].join(" to ");
-  const assumed = `a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
+  const range = [...new Set([late[0] ?? 0, late.at(-1) ?? 0].map(durationInWords))].join(" to ");
   const some = late.length < ends.length ? `${grouped(late.length)} of them ` : "";
-  const came = `, ${some}too late, ${range} after the start: ${assumed}`;
+  const came = `, ${some}too late, ${range} after the start: a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
+  const words = isOfClient ? "" : clientWords(clientOf(ends));
+  const by = words && ` by ${words}`;
   const were = count(ends.length, `acknowledgement${by} was`, `acknowledgements${by} were`);
   const texts = quoted(ends.map(({ item }) => item.description));
   return [`${were} refused${texts}${late.length === 0 ? "" : came}.`];
@@ -219,28 +221,10 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     if (some.length === 0 || isBare) return [];
     const texts = some.map(({ item }) => item.description ?? item.outcome);
     const ended = kind.startsWith("unclear") ? "answered" : "refused";
-    const were = count(some.length, "call was", "calls were");
-    return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
+    return [
+      `${count(some.length, "call was", "calls were")} ${ended}${quoted(texts)}. ${meaning}.`,
+    ];
   });
-
-/** Tells of failed attempts between the starts that locked a vault. */
-function between(
-  failed: readonly VaultEvent[],
-  before: readonly VaultEvent[],
-  client: Client,
-): string[] {
-  if (failed.length === 0) return [];
-  const who = clientOf(failed);
-  const names = recurring(before.map(({ item }) => item));
-  // A reference of a single exchange names no other client.
-  const isOther =
-    client.externalRef !== undefined && names.has(who.externalRef ?? "")
-      ? who.externalRef !== client.externalRef
-      : othersIn(failed, client) !== "";
-  const words = clientWords(who);
-  const came = `Between these starts ${count(failed.length, "failed attempt")}${words && ` by ${words}`} came`;
-  return [isOther ? `${came}: two clients take turns on the vault. ${sharing}` : `${came}.`];
-}
 
 /** Tells who has called since the lock. */
 function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {

@@ -13,7 +13,7 @@ interface Confidence {
 }
 
 /** A verdict on a vault, and how certain it is. */
-export interface Judgement extends Confidence {
+interface Judgement extends Confidence {
   verdict: Verdict;
   state: VaultReport["state"];
   rule?: LockRule;
@@ -187,12 +187,16 @@ const confidence = (doubts: readonly string[], reason = ""): Confidence =>
 /** A vault's verdict, its newest events, and those that led to the lock or count toward lockout. */
 export interface Evidence extends Judgement, Events {
   chain: readonly VaultEvent[];
+  /** `probably ` unless the rule of the verdict is certain. */
+  probably: string;
 }
 
 export function evidenceOf(log: Log, vault: Vault): Evidence {
   const judgement = judge(log, vault);
   const events = eventsOf(log, vault);
-  return { ...judgement, ...events, chain: chainOf(events.before, vault, judgement) };
+  const { certainty } = judgement.ofRule ?? judgement;
+  const probably = certainty === "certain" ? "" : "probably ";
+  return { ...judgement, ...events, chain: chainOf(events.before, vault, judgement), probably };
 }
 
 export const countsAsStart = ({ event }: VaultEvent): boolean =>
@@ -201,25 +205,21 @@ export const countsAsStart = ({ event }: VaultEvent): boolean =>
 export const countsAsFailure = ({ event }: VaultEvent): boolean =>
   isFailedAccess(event) || event === "unauthorized";
 
-/** Returns the newest `count` events of a kind. */
-const newest = (
-  events: readonly VaultEvent[],
-  count: number,
-  isOne: (event: VaultEvent) => boolean,
-): VaultEvent[] => (count === 0 ? [] : events.filter(isOne).slice(-count));
-
 /** Returns the events up to the lock that led to it or count toward lockout, oldest first. */
 function chainOf(
   events: readonly VaultEvent[],
-  vault: Vault,
+  { ending, unackedStarts, failedAttempts }: Vault,
   { verdict, rule }: Judgement,
 ): VaultEvent[] {
-  const { ending, unackedStarts, failedAttempts } = vault;
+  const newest = (count: number, isOne: (event: VaultEvent) => boolean): VaultEvent[] =>
+    count === 0 ? [] : events.filter(isOne).slice(-count);
   if (rule === "auto-lock") return [];
   if (ending === undefined) {
-    const starts = newest(events, unackedStarts, countsAsStart);
-    const failures = newest(events, failedAttempts, countsAsFailure);
-    return events.filter((one) => starts.includes(one) || failures.includes(one));
+    const counting = new Set([
+      ...newest(unackedStarts, countsAsStart),
+      ...newest(failedAttempts, countsAsFailure),
+    ]);
+    return events.filter((one) => counting.has(one));
   }
   const last = events.length - 1;
   if (verdict === "deleted" || rule === "administrator") return events.slice(last);
@@ -228,11 +228,10 @@ function chainOf(
       !countsAsFailure(one) && one.event !== "not-performed";
     return events.slice(events.slice(0, last).findLastIndex(isOther) + 1);
   }
-  const { count } = ending;
+  const isFailed = rule === "failed-attempts";
   // A refusal between failed attempts that lock by themselves did not.
-  const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
-  const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];
-  const isOne = rule === "failed-attempts" ? countsAsFailure : countsAsStart;
-  const counted = sure.length === count ? sure : newest(events, count, isOne);
+  const sure = newest(ending.count, ({ event }) => isFailedAccess(event) && event !== "refused");
+  const isSure = isFailed && sure.length === ending.count;
+  const counted = isSure ? sure : newest(ending.count, isFailed ? countsAsFailure : countsAsStart);
   return events.filter((one, at) => at === last || counted.includes(one));
 }
