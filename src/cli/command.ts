@@ -33,8 +33,6 @@ interface ValueSpec {
 }
 
 export interface OptionSpec extends ValueSpec {
-  /** It cannot be given twice: commander would take the last. */
-  isOnce?: true;
   /** Heading of the help under which it stands. */
   group?: string;
   /** Options and arguments of the same command that cannot be given with it. */
@@ -187,7 +185,7 @@ export const globalOptions: Flags = {
   "-V, --version": "print the version",
   [output.flag]: { help: ofSetting(output), values: { from: "list", values: outputFormats } },
   "--json": "the same as --output json",
-  "--field <path>": { help: "print one value, raw: --field vault.creditCard.number", isOnce: true },
+  "--field <path>": "print one value, raw: --field vault.creditCard.number",
   "--reveal": "show secrets in tables",
   "-q, --quiet": "fewer messages",
   "-v, --verbose": "more messages",

@@ -130,20 +130,12 @@ function optionOf(
 }
 
 /** Reads values by a spec. @throws `invalid-input` that names the flag and the rule, and not the value: it may be a secret */
-function reader(
-  name: string,
-  isMany: boolean,
-  { choices, isOnce, parse = text }: Partial<OptionSpec>,
-) {
+function reader(name: string, isMany: boolean, { choices, parse = text }: Partial<OptionSpec>) {
   const read =
     choices === undefined
       ? parse
       : valueOf(`must be ${oneOf(choices)}`, (value) => choices.includes(value));
   return (value: string, before: unknown): unknown => {
-    if (isOnce === true && before !== undefined)
-      throw new VaultError("usage", `${name} is given twice, but prints only one value`, {
-        hint: "give one path; --json prints the whole document",
-      });
     try {
       const one = read(value, name);
       return isMany ? [before ?? [], one].flat() : one;
@@ -171,9 +163,9 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     given[name] !== "" &&
     [given[name]].flat().length > 0;
   const named = (name: string): string => {
-    const { isVault, term } = terms[name] ?? {};
+    const { values, term } = terms[name] ?? {};
     const option = command.options.find((each) => each.attributeName() === name);
-    return isVault === true ? "a vault" : (term ?? option?.long ?? name);
+    return values?.from === "vaults" ? "a vault" : (term ?? option?.long ?? name);
   };
   for (const option of command.options as CliOption[]) {
     const name = option.attributeName();
@@ -190,21 +182,11 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
 export const pathOf = (command: CommanderCommand): string[] =>
   command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
 
-/** commander's error about a command as ours. Its message ends with what was probably meant. */
-function usageError(command: CliCommand, code: string, message: string): VaultError {
-  const names = pathOf(command);
-  const [, found = ""] = /\(Did you mean (?:one of )?(.*)\?\)$/.exec(message) ?? [];
-  const near = found === "" ? [] : found.split(", ");
-  const isCommand = code === "commander.unknownCommand";
-  return new VaultError("usage", messageOf(code, message, names.join(" ")), {
-    hint: isCommand || near.length === 0 ? undefined : `did you mean ${near.join(" or ")}?`,
-    next: [
-      ...(isCommand ? near.map((name) => wayTo`${names} ${name}`) : []),
-      ...(takesProgram(command) ? [programWay(command)] : []),
-      wayTo`${names} --help`,
-    ],
+/** commander's error about a command as ours. */
+const usageError = (command: CliCommand, code: string, message: string): VaultError =>
+  new VaultError("usage", messageOf(code, message, pathOf(command).join(" ")), {
+    next: waysOf(command),
   });
-}
 
 /** commander's message, without values, which may be secrets, and options by their names alone. */
 function messageOf(code: string, message: string, called: string): string {
@@ -212,8 +194,8 @@ function messageOf(code: string, message: string, called: string): string {
   if (code === "commander.excessArguments") return `too many arguments for ${called}`;
   return message
     .replace(/^error: /, "")
-    .replace(/\n\(Did you mean .*/s, "")
-    .replace(/(unknown option '[^=]*)=.*/s, "$1'")
+    .replace(/(unknown option '[^=]*)=.*'(?=\n|$)/s, "$1'")
+    .replace(/\n(?=\(Did you mean .*$)/, " ")
     .replace(/^command-argument value '.*'(?= is invalid)/s, "the value")
     .replaceAll(/(?<!unknown )option '(?:-\w, )?(--[\w-]+)[^']*'/g, "$1");
 }
@@ -223,15 +205,17 @@ export const takesProgram = ({ registeredArguments: terms }: CliCommand): boolea
   (terms as CliArgument[]).some(({ values }) => values?.from === "programs");
 
 /** The error of a line without `--`: options of the program to run would be taken for ours. */
-export const noProgram = (command: CommanderCommand): VaultError =>
+export const noProgram = (command: CliCommand): VaultError =>
   new VaultError("usage", "the program to run comes after --, with its own options", {
-    next: [programWay(command), wayTo`${pathOf(command)} --help`],
+    next: waysOf(command),
   });
 
-/** `vault run VAULT -- CMD`. */
-function programWay(command: CommanderCommand): Way {
+/** The help of a command, behind `vault run VAULT -- CMD` of one that runs a program. */
+function waysOf(command: CliCommand): Way[] {
+  const help = wayTo`${pathOf(command)} --help`;
+  if (!takesProgram(command)) return [help];
   const terms = command.registeredArguments.slice(0, -1).map((each) => each.name().toUpperCase());
-  return { ...wayTo`${pathOf(command)} ${terms} -- CMD`, fill: [...terms, "CMD"] };
+  return [{ ...wayTo`${pathOf(command)} ${terms} -- CMD`, fill: [...terms, "CMD"] }, help];
 }
 
 /** The first screen lists no options; that of a command ends with the flags of every command that matter most. */

@@ -80,7 +80,6 @@ const badInputs = rows(String.raw`
 3 | import g23e4567-e89b-42d3-a456-426614174000 | <uuid>.*hexadecimal | 123e4567
 2 | get UUID --credentials env:PAIR | --kind | credit-card/offline
 3 | get UUID --kind card | --kind: must be one of | generic/offline
-2 | get UUID --field uuid --field=label | --field is given twice.*prints only one value | --json
 2 | get UUID --knid x | --knid | --help
 3 | FIRST --credentials @not.json | --credentials.*JSON | encryptedData
 3 | FIRST --credentials @half.json | --credentials\.payload | "payload"

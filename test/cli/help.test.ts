@@ -171,15 +171,15 @@ describe("the help of a command", () => {
 
 describe("what was probably meant", () => {
   test.each<[string, string, RegExp]>([
-    ["gett", "unknown command 'gett'", / {2}next: vault get\n/],
+    ["gett", "unknown command 'gett'", /'gett' \(Did you mean get\?\)\n/],
     ["sandbox ls", "unknown command 'ls'", / {2}next: vault sandbox --help\n/],
-    ["stauts", "unknown command 'stauts'", / {2}next: vault status\n/],
-    ["sttus --profile get", "unknown command 'sttus'", / {2}next: vault status\n/],
-    ["sandbox strat", "unknown command 'strat'", / {2}next: vault sandbox start\n/],
-    ["get --jsn", "unknown option '--jsn'", /hint: did you mean --json\?\n/],
-    ["--jsn status", "unknown option '--jsn'", /hint: did you mean --json\?\n/],
-    ["get x --dry-rnu", "unknown option '--dry-rnu'", /hint: did you mean --dry-run\?\n/],
-    ["sandbox start --prot 1", "unknown option '--prot'", /hint: did you mean --port\?\n/],
+    ["stauts", "unknown command 'stauts'", / \(Did you mean status\?\)\n/],
+    ["sttus --profile get", "unknown command 'sttus'", / \(Did you mean status\?\)\n/],
+    ["sandbox strat", "unknown command 'strat'", / \(Did you mean start\?\)\n/],
+    ["get --jsn", "unknown option '--jsn'", / \(Did you mean --json\?\)\n/],
+    ["--jsn status", "unknown option '--jsn'", / \(Did you mean --json\?\)\n/],
+    ["get x --dry-rnu", "unknown option '--dry-rnu'", / \(Did you mean --dry-run\?\)\n/],
+    ["sandbox start --prot 1", "unknown option '--prot'", / \(Did you mean --port\?\)\n/],
     ["sandbox exec sh -c true", "unknown option '-c'", /next: vault sandbox exec -- CMD\n/],
     ["sandbox exec vault status -v", "the program to run comes after --", / exec -- CMD\n/],
     ["sandbox rehearse --check x sh", "the program to run comes after --", / rehearse -- CMD\n/],
