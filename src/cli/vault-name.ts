@@ -66,8 +66,20 @@ export class VaultNames<V extends Named> {
    */
   find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
     if (isUuid(name)) return { uuid: name.toLowerCase(), vault: this.vault(name) };
-    const vault = one(this.#labelled(name), options) ?? this.#byDigits(name, options);
-    return { uuid: vault.uuid, vault };
+    const { shown } = options;
+    const labelled = this.#labelled(name);
+    const found = labelled.length > 0 ? labelled : this.#byDigits(name, options);
+    const [vault] = found;
+    const of =
+      shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`;
+    if (vault === undefined) throw refusal("no-credentials", `${of}; nothing was sent`);
+    if (found.length === 1) return { uuid: vault.uuid, vault };
+    const listed = found
+      .slice(0, listedAtMost)
+      .map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
+    const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
+    const fits = `${shown ?? "it"} fits ${found.length} vaults: ${listed.join(", ")}${more}`;
+    throw refusal("usage", fits);
   }
 
   isLabel(name: string): boolean {
@@ -79,52 +91,25 @@ export class VaultNames<V extends Named> {
     return label === "" ? [] : (this.#byLabel.get(label) ?? []);
   }
 
-  #byDigits(name: string, options: FindOptions): V {
-    const { shown, exact } = options;
+  #byDigits(name: string, { shown, exact }: FindOptions): V[] {
     const start = shown === undefined ? "" : `"${shown}": `;
-    const isDigits = /^[\da-f-]+$/i.test(name);
     // A file, a shell or a mail has added something that nobody sees.
     const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
     if (visible !== name && isUuid(visible))
-      throw new VaultError(
-        "invalid-input",
-        `${shown ?? "the UUID"}: ${uuidRule}${unseenIn(name)}`,
-        { hint: "nothing was sent" },
-      );
-    if (
-      exact &&
-      (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
-    )
+      throw refusal("invalid-input", `${start}${uuidRule}${unseenIn(name)}; nothing was sent`);
+    const digits = /^[\da-f-]+$/i.test(name) ? name.toLowerCase() : "";
+    if (exact && (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || digits.length >= fewestDigits))
       throw refusal(
         "invalid-input",
         `${start}abbreviated UUIDs work only on a terminal; nothing was sent`,
         "use the full UUID (36 characters) or a label",
       );
-    if (isDigits && !hasDigits(name))
-      throw refusal(
-        "usage",
-        `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`,
-      );
-    const digits = name.toLowerCase();
-    const fitting = isDigits ? [...this.#byUuid].filter(([key]) => key.startsWith(digits)) : [];
-    const found = one(
-      fitting.map(([, vault]) => vault),
-      options,
-    );
-    if (found !== undefined) return found;
-    const what =
-      shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`;
-    throw refusal("no-credentials", `${what}; nothing was sent`);
+    if (digits === "") return [];
+    if (hasDigits(digits))
+      return [...this.vaults].filter(({ uuid }) => uuid.toLowerCase().startsWith(digits));
+    const fewest = `at least ${fewestDigits} digits of a UUID are needed, or a label`;
+    throw refusal("usage", `${start}${fewest}`);
   }
-}
-
-function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions): V | undefined {
-  if (found.length <= 1) return found[0];
-  const listed = found
-    .slice(0, listedAtMost)
-    .map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
-  const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
-  throw refusal("usage", `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`);
 }
 
 const refusal = (code: ErrorKind, message: string, hint?: string): VaultError =>
