@@ -178,11 +178,14 @@ const set = command({
   async run(app, { key, value: given }) {
     const { io, settings } = app;
     checkKey(key);
-    const whole = await valueOf(io, key, given);
-    const value = key === "state" ? withoutPassword(whole) : whole;
-    if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
+    const source = `config key ${key}`;
+    const seen = passwordSeen(given, "VALUE");
+    if (key === "state") checkLocation(given, source);
+    if (key === "state" && seen !== undefined) io.narrator.warn(seen);
+    const value = await storable(io, key, given, source);
+    if (key === "apiKey") checkGiven(identifier, value, source, "nothing was changed");
     const local = await stateFor(app, key, value);
-    if (key === "state") await local.at(whole);
+    if (key === "state") await local.at(given);
     const { name } = settings.profileInUse;
     let shown: ConfigValue = "";
     await local.configuration.change((current) => {
@@ -234,17 +237,21 @@ const use = command({
   },
 });
 
-async function valueOf(io: Io, key: string, given: string): Promise<string> {
-  const source = `config key ${key}`;
-  if (key === "state") checkLocation(given, source);
-  if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
+/** A given value as a profile stores it, a secret still open: paths are absolute, and the address of a state has no password. */
+export async function storable(
+  io: Io,
+  key: string,
+  given: string,
+  source: string,
+): Promise<string> {
+  const form = formOf(key);
+  if (form === "json") return await readValue(given, source, io.sources);
+  if (form === "secret") return await io.secretOption(given, source);
+  if (form === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given))
     return io.host.resolve(given);
-  }
-  if (formOf(key) === "json") return await readValue(given, source, io.sources);
-  if (formOf(key) !== "secret") return given;
-  const secret = await io.secretOption(given, source);
-  if (key === "apiKey") checkGiven(identifier, secret, source, "nothing was changed");
-  return secret;
+  const stored = withoutPassword(given);
+  if (stored !== given) io.narrator.warn(passwordDropped);
+  return stored;
 }
 
 /** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
@@ -277,12 +284,7 @@ export const config: Command = {
     get: ["print the effective value of a setting", () => ({ get })],
     set: ["change a setting", () => ({ set })],
     unset: ["remove a setting from the profile", () => ({ unset })],
-    path: [
-      "print where the configuration, the key files and the state are",
-      () => ({
-        path,
-      }),
-    ],
+    path: ["print where the configuration, the keys and the state are", () => ({ path })],
     use: ["switch to a profile", () => ({ use })],
   }),
 };

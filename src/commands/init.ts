@@ -17,10 +17,9 @@ import {
   withProfile,
   withValue,
 } from "../settings/config-file.ts";
-import { formOf, parseConfigValue } from "../settings/config-keys.ts";
+import { parseConfigValue } from "../settings/config-keys.ts";
 import { configKeys, definitionOf, type SettingName } from "../settings/definitions.ts";
-import { readValue } from "../settings/given.ts";
-import { isShared, passwordDropped } from "../settings/location.ts";
+import { isShared } from "../settings/location.ts";
 import {
   type Settings,
   findSetting,
@@ -30,6 +29,7 @@ import {
   serviceName,
 } from "../settings/settings.ts";
 import { command as wayTo, noted } from "../way.ts";
+import { storable } from "./config.ts";
 import { probeFinding, reachFindings } from "./doctor/findings.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
@@ -83,7 +83,8 @@ export const init = command({
       isAsked && given(app, "state") === undefined
         ? await askLocation(app, name, had("state"))
         : undefined;
-    if (isShared(location)) profile = withValue(profile, "state", storable(io, location));
+    if (isShared(location))
+      profile = withValue(profile, "state", await storable(io, "state", location, "the state"));
     else if (location !== undefined && isShared(had("state")))
       profile = withValue(profile, "state", undefined);
     const isLive =
@@ -203,19 +204,10 @@ async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Pro
     // The required ones are asked for; the output is that of this command alone.
     if (definitionOf(name).required !== undefined || name === "output") continue;
     if (typeof flag !== "string") continue;
-    const text = formOf(key) === "json" ? await readValue(flag, `--${name}`, io.sources) : flag;
-    const isPath = formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text);
-    const value = storable(io, isPath ? io.host.resolve(text) : text);
+    const value = await storable(io, key, flag, `--${name}`);
     profile = withValue(profile, key, parseConfigValue(key, value));
   }
   return profile;
-}
-
-/** A value as the profile stores it: the address of a state without its password. */
-function storable({ narrator }: Basics["io"], value: string): string {
-  const stored = withoutPassword(value);
-  if (stored !== value) narrator.warn(passwordDropped);
-  return stored;
 }
 
 /** The value of a flag or a variable. A profile that is there already supplies defaults for questions, and what is not asked. */
