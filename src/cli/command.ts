@@ -65,15 +65,12 @@ export const specOf = (spec: OptionSpec | string): OptionSpec =>
 export interface ArgumentSpec extends ValueSpec {
   /** As commander takes it: `<uuid>`, `[uuid]`, `[files...]`. */
   term: string;
-  /** It names a vault of the state: the command gets its UUID. */
-  isVault?: true;
 }
 
 export const vaultArgument = {
   term: "[vault]",
   help: "UUID, label, or (on a terminal) first digits of the UUID",
   values: { from: "vaults", byLabel: true },
-  isVault: true,
 } as const satisfies ArgumentSpec;
 
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
@@ -89,8 +86,6 @@ export interface Command {
   examples: readonly string[];
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
   mode?: SettingsMode;
-  /** It needs the settings of the service: where they are missing, an unknown label is not the first thing to say. */
-  callsService?: true;
   /** Resolves to the exit code; without one it is 0, and whatever is not done is thrown. Gets the checked options (`command`). */
   run?(app: App, options: never, program: CommanderCommand): Promise<number | void>;
   commands?: readonly Listed[];

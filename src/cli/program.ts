@@ -1,10 +1,8 @@
 import { CommanderError } from "commander";
 import type * as wired from "../app.ts";
-import type { App } from "../app.ts";
 import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import { isUuid } from "../protocol/limits.ts";
 import type { Command } from "./command.ts";
 import type { Act, CliCommand } from "./commander.ts";
 import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
@@ -52,9 +50,8 @@ export async function runProgram(
     const { field, format } = app.io.output;
     edge.json = format !== "table";
     if (field !== undefined) await checkField(pathOf(command).slice(1).join(" "), field);
-    const options = await withVault(app, descriptor, given);
     try {
-      exitCode = (await descriptor.run?.(app, options as never, program)) ?? 0;
+      exitCode = (await descriptor.run?.(app, given as never, program)) ?? 0;
     } catch (error) {
       if (!edge.json || !(error instanceof VaultError)) throw error;
       // A JSON error about a vault has its label beside the UUID.
@@ -89,27 +86,6 @@ const isGroup = ({ commands }: CliCommand, [first, ...rest]: readonly string[]):
   first === undefined
     ? commands.length > 0
     : commands.some((command) => command.name() === first && isGroup(command, rest));
-
-/** The options with the UUID of the vault that an argument names. */
-async function withVault(
-  app: App,
-  { arguments: terms = {}, callsService }: Command,
-  options: Readonly<Record<string, unknown>>,
-): Promise<object> {
-  const [name] = Object.entries(terms).find(([, { isVault }]) => isVault) ?? [];
-  const given = name === undefined ? undefined : options[name];
-  // Several are resolved together, by the command.
-  const [only, ...more] = [given].flat();
-  if (name === undefined || typeof only !== "string" || more.length > 0) return options;
-  if (isUuid(only)) return options;
-  const { vaultNamed } = await import("./vault-name.ts");
-  const uuid = await vaultNamed(app, only).catch(async (error: unknown) => {
-    const { missingIn, missingSettings } = await import("../settings/settings.ts");
-    const missing = callsService === true ? missingIn(app.settings) : [];
-    throw missing.length > 0 ? missingSettings(missing) : error;
-  });
-  return { ...options, [name]: Array.isArray(given) ? [uuid] : uuid };
-}
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */
 async function completions(

@@ -78,7 +78,6 @@ export const ack = command({
   arguments: { vaults: vaultsArgument },
   options: flags,
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
-  callsService: true,
   async run(app, options) {
     const { vaults, token, exchange } = options;
     if ((token ?? exchange) !== undefined && vaults.length !== 1)
@@ -240,18 +239,17 @@ async function acknowledgeForeign(
     };
   const said = dispositionOf(answer, call);
   if (said.end !== "refused") throw refusal(said, uuid);
-  const refused = `the service did not accept the token (${wording(answer)})`;
-  const details = { uuid, service: serviceDetails(answer) };
   // It may also have been used by a call of another run, whose answer was lost.
-  throw unanswered > 0
-    ? new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
-        ...details,
-        hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
-      })
-    : new VaultError("service", refused, {
-        ...details,
-        hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
-      });
+  const before = unanswered > 0 ? ", but an end call before went unanswered" : "";
+  throw new VaultError(
+    unanswered > 0 ? "in-doubt" : "service",
+    `the service did not accept the token (${wording(answer)})${before}`,
+    {
+      uuid,
+      service: serviceDetails(answer),
+      hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
+    },
+  );
 }
 
 /**

@@ -21,7 +21,6 @@ const deleteCommand = command({
     "--yes": "do not ask",
   },
   examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
-  callsService: true,
   async run(app, options) {
     await app.service.client();
     const target = await askVault(app, options.uuid, "delete");

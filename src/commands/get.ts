@@ -24,7 +24,6 @@ export const get = command({
     "vault get $VAULT --dry-run",
     "vault get --all --out-dir cards --run 2026-11",
   ],
-  callsService: true,
   async run(app, options) {
     if (options.out !== undefined && app.io.output.field !== undefined)
       throw new VaultError(

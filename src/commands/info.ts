@@ -20,7 +20,6 @@ export const info = command({
     "--kind <kind>": { help: "required for a vault that is not known here", choices: kinds },
   },
   examples: ["vault info $VAULT", "vault info $VAULT --field info.autoLockDate"],
-  callsService: true,
   async run(app, options) {
     await app.service.client();
     const target = await askVault(app, options.uuid, "info");

@@ -4,22 +4,24 @@ import type { ExchangeContext } from "../exchange/ports.ts";
 import { noCredentials } from "../exchange/records.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
+import { vaultNamed } from "../cli/vault-name.ts";
 
 export const label = command({
   description:
     "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
   arguments: {
-    uuid: { ...vaultArgument, term: "<vault>" },
+    vault: { ...vaultArgument, term: "<vault>" },
     text: { term: "<text>", help: "its new label", parse: values.label },
   },
   examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
-  async run({ io, service }, { uuid, text }) {
+  async run(app, { vault, text }) {
+    const uuid = await vaultNamed(app, vault);
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);
       await session.setLabel(text);
     };
-    await service.withVault(uuid, work, { local: true });
+    await app.service.withVault(uuid, work, { local: true });
     const document: Document<"label"> = { uuid, label: text };
-    await io.output.printDone(document, (view) => [vaultLine(view, uuid, text)]);
+    await app.io.output.printDone(document, (view) => [vaultLine(view, uuid, text)]);
   },
 });

@@ -1,5 +1,6 @@
 import { command, vaultArgument } from "../cli/command.ts";
 import { listOf } from "../cli/values.ts";
+import { vaultNamed } from "../cli/vault-name.ts";
 import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";
@@ -45,7 +46,8 @@ export const status = command({
   },
   examples: ["vault status $VAULT --history", "vault status --fail-on any --older-than 1h"],
   async run({ io, settings, state }, options) {
-    const { uuid: asked, olderThan: age = 0 } = options;
+    const { uuid: name, olderThan: age = 0 } = options;
+    const asked = name === undefined ? undefined : await vaultNamed({ io, state }, name);
     const until = new Date(io.host.now() - age).toISOString();
     const store = await state.store();
     await store.gather(io.host.interrupted);

@@ -21,7 +21,6 @@ export const update = command({
     "vault update $VAULT --card @card.json --dry-run",
     "vault update --from cards.ndjson --run new-cards",
   ],
-  callsService: true,
   async run(app, options) {
     return await runVaults(app, options, "update");
   },

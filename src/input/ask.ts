@@ -9,6 +9,7 @@ import { findEndpoint, isOnline, kinds, type Kind, type Operation } from "../pro
 import { base64, parseDevice, uuid as identifier, type Device } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom, type Prompts, type Rule } from "../cli/prompts.ts";
+import { vaultNamed } from "../cli/vault-name.ts";
 import { readCredentials } from "./read-start.ts";
 import { command, noted } from "../way.ts";
 
@@ -18,7 +19,7 @@ import { command, noted } from "../way.ts";
  */
 
 /**
- * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, if the command takes one that
+ * The UUID of the given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, if the command takes one that
  * is not known. With only Enter none is chosen of which that could use up a read.
  */
 export async function askVault(
@@ -27,7 +28,7 @@ export async function askVault(
   called: string,
   which: (record: VaultRecord) => boolean = () => true,
 ): Promise<string> {
-  if (given !== undefined) return given;
+  if (given !== undefined) return await vaultNamed({ io, state }, given);
   if (!io.ask.isPossible) {
     const orAll = ["ack", "export", "get"].includes(called) ? ", or --all" : "";
     throw new VaultError("usage", `a vault is missing (its UUID or label)${orAll}`, {

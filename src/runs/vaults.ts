@@ -10,6 +10,7 @@ import type { GivenContents } from "../input/contents.ts";
 import { isMany, mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
+import { isUuid } from "../protocol/limits.ts";
 import { command } from "../way.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
@@ -38,7 +39,10 @@ export async function runVaults(
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined && mayHold(kind, options);
     const [named] = options.vaults;
-    const uuid = named ?? (await (await ask()).askVault(app, named, operation, fits));
+    const uuid =
+      named !== undefined && isUuid(named)
+        ? named
+        : await (await ask()).askVault(app, named, operation, fits);
     const asked = await readStart(app, uuid, operation, options);
     const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
