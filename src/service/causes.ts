@@ -4,12 +4,24 @@ import { isLoopback } from "../protocol/address.ts";
 import type { Head } from "./http.ts";
 
 /** Why a call failed, in a short sentence for a person, with the setting that fixes it. */
-export interface Cause {
+interface Cause {
   cause: string;
   hint?: string;
   /** Another try fails likewise until a person has changed something. */
   lasts?: true;
 }
+
+/** How far a request came. */
+export interface Progress {
+  /** When it was written, in milliseconds since the epoch. While this is undefined, surely no byte was. */
+  sentAt?: number;
+  head?: Head;
+}
+
+/** Why there is no whole response, as replies have it. */
+export type Failure =
+  | ({ type: "not-sent"; untrusted?: true } & Cause)
+  | { type: "no-answer"; cause: string; httpStatus: number | undefined };
 
 export interface Proxy {
   url: URL;
@@ -63,9 +75,15 @@ const causes: readonly (readonly [RegExp, (host: string) => string])[] = [
   ],
 ];
 
-/** Whether something answers at the address, with which no TLS connection comes about. */
-export const isTlsFailure = (error: Error): boolean =>
-  untrusted.test(codeOf(error)) || /SSL|TLS|EPROTO/.test(codeOf(error));
+/** The failure of a request that came so far. `untrusted`: something answers at the address, with which no TLS connection comes about. */
+export function failureOf(error: Error, route: Route, { sentAt, head }: Progress = {}): Failure {
+  if (sentAt === undefined) {
+    const isTls = untrusted.test(codeOf(error)) || /SSL|TLS|EPROTO/.test(codeOf(error));
+    return { type: "not-sent", ...connectCause(error, route), ...(isTls && { untrusted: true }) };
+  }
+  const cause = exchangeCause(error, route, head);
+  return { type: "no-answer", cause, httpStatus: head?.httpStatus };
+}
 
 /** The cause of a failure before the request was written. `at`: what is connected to, as it is named. */
 export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf(origin)): Cause {
@@ -103,11 +121,8 @@ export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf
   };
 }
 
-/**
- * The cause of a failure after the request may have been written. `head`: of the answer, if it had
- * arrived.
- */
-export function exchangeCause(error: Error, { origin }: Route, head: Head | undefined): string {
+/** The cause of a failure after the request may have been written. `head`: of the answer, if it had arrived. */
+function exchangeCause(error: Error, { origin }: Route, head: Head | undefined): string {
   const host = hostOf(origin);
   if (error instanceof GivenUp)
     return error.timeoutMs === undefined

@@ -1,11 +1,9 @@
 import { formatDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
-import type { Call, Clock, Reply, Send, Service } from "../exchange/ports.ts";
+import type { Call, Clock, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { Cause, Route } from "./causes.ts";
-import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
-import { isTlsFailure, proxyRefusal } from "./causes.ts";
-import { makeConnection, type ConnectionOptions, type Outcome } from "./connection.ts";
+import { hostOf, type Failure } from "./causes.ts";
+import { makeConnection, type ConnectionOptions } from "./connection.ts";
 import { pathOf, replyOf, requestOf, secretsIn, type Target } from "./http.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}
@@ -17,33 +15,18 @@ export interface ClientOptions extends Target, ConnectionOptions {}
  * operation that the vault's kind lacks.
  */
 export function createClient(options: ClientOptions): Send {
+  const host = hostOf(new URL(options.service));
   // The one that was used last is the next to be used: it is the least likely to have been closed.
   const idle = [makeConnection(options)];
   return async (call, signal, ready) => {
     const request = requestOf(options, call);
     const connection = idle.pop() ?? makeConnection(options);
     try {
-      return replyTo(await connection.send(request, signal, ready), connection.route);
+      const outcome = await connection.send(request, signal, ready);
+      return "type" in outcome ? outcome : replyOf(outcome, host);
     } finally {
       idle.push(connection);
     }
-  };
-}
-
-function replyTo(outcome: Outcome, route: Route): Reply {
-  if ("response" in outcome) {
-    const { response } = outcome;
-    // The proxy's own answer: it forwarded nothing.
-    if (response.httpStatus === 407 && isForwarded(route))
-      return { type: "not-sent", ...proxyRefusal(407, route).reason };
-    return replyOf(response, hostOf(route.origin));
-  }
-  const { error, sentAt, head } = outcome;
-  if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };
-  return {
-    type: "no-answer",
-    cause: exchangeCause(error, route, head),
-    httpStatus: head?.httpStatus,
   };
 }
 
@@ -216,11 +199,7 @@ export type Reach =
       sentAt: number;
       receivedAt: number;
     }
-  | ({
-      reached: false;
-      /** The TLS handshake failed, so something answers at the address. */
-      untrusted: boolean;
-    } & Cause);
+  | ({ reached: false } & Failure);
 
 /**
  * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy),
@@ -228,20 +207,12 @@ export type Reach =
  * the rate limit. Never rejects.
  */
 export async function reachService(options: ReachOptions, signal: AbortSignal): Promise<Reach> {
-  const connection = makeConnection(options);
-  const { route } = connection;
   const headers = { connection: "close", "user-agent": `vault/${options.version}` };
   const path = pathOf(options.service) || "/";
-  const outcome = await connection.send({ method: "HEAD", path, headers, body: undefined }, signal);
-  if ("response" in outcome) {
-    const { httpStatus, headers } = outcome.response;
-    const date = Date.parse(String(headers["date"]));
-    const { sentAt } = outcome;
-    const receivedAt = Date.now();
-    return { reached: true, httpStatus, date: date || null, sentAt, receivedAt };
-  }
-  const { error, sentAt, head } = outcome;
-  return sentAt === undefined
-    ? { reached: false, untrusted: isTlsFailure(error), ...connectCause(error, route) }
-    : { reached: false, untrusted: false, cause: exchangeCause(error, route, head) };
+  const request = { method: "HEAD", path, headers, body: undefined } as const;
+  const outcome = await makeConnection(options).send(request, signal);
+  if ("type" in outcome) return { reached: false, ...outcome };
+  const { httpStatus, sentAt } = outcome;
+  const date = Date.parse(String(outcome.headers["date"])) || null;
+  return { reached: true, httpStatus, date, sentAt, receivedAt: Date.now() };
 }

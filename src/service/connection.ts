@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import { defined } from "../defined.ts";
-import type { Proxy, Route } from "./causes.ts";
-import { GivenUp, isForwarded, proxyFailure, proxyRefusal } from "./causes.ts";
-import type { Head, HttpRequest, WholeResponse } from "./http.ts";
+import type { Failure, Progress, Proxy, Route } from "./causes.ts";
+import { failureOf, GivenUp, isForwarded, proxyFailure, proxyRefusal } from "./causes.ts";
+import type { HttpRequest, WholeResponse } from "./http.ts";
 
 export interface ConnectionOptions {
   /** The service's name, a URL. */
@@ -15,25 +15,14 @@ export interface ConnectionOptions {
   timeoutMs: number;
 }
 
-/** How far a request came. */
-interface Progress {
-  /**
-   * When it was written, in milliseconds since the epoch. While this is undefined, surely no byte
-   * was.
-   */
-  sentAt?: number;
-  head?: Head;
-}
-
 /** A whole response, or why there is none. */
-export type Outcome = { response: WholeResponse; sentAt: number } | ({ error: Error } & Progress);
+export type Outcome = (WholeResponse & { sentAt: number }) | Failure;
 
 /**
  * One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the
  * next.
  */
 export interface Connection {
-  route: Route;
   /**
    * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request
    * follows at once; where the connection is lost meanwhile, both again. An abort ends it, and drops
@@ -128,7 +117,6 @@ export function makeConnection(options: ConnectionOptions): Connection {
   }
 
   return {
-    route,
     async send(request, signal, ready) {
       const progress: Progress = {};
       for (let tries = 0; tries < triesAtMost; tries += 1) {
@@ -145,15 +133,18 @@ export function makeConnection(options: ConnectionOptions): Connection {
         try {
           const body = await dispatch(request, progress, either);
           const { head, sentAt } = progress as Required<Progress>;
-          return { response: { ...head, body }, sentAt };
+          // The proxy's own answer: it forwarded nothing.
+          if (head.httpStatus === 407 && isForwarded(route))
+            return failureOf(proxyRefusal(407, route), route);
+          return { ...head, body, sentAt };
         } catch (error) {
           if (error instanceof NotReady) continue;
           const isTime = either.reason === time.reason;
           const given = new GivenUp(isTime ? timeoutMs : undefined);
-          return { ...progress, error: either.aborted ? given : (error as Error) };
+          return failureOf(either.aborted ? given : (error as Error), route, progress);
         }
       }
-      return { error: Object.assign(new Error("closed"), { code: "ECONNRESET" }) };
+      return failureOf(Object.assign(new Error("closed"), { code: "ECONNRESET" }), route);
     },
   };
 }

@@ -103,6 +103,7 @@ describe("TLS", () => {
       cause: `certificate of ${server.host} is not trusted: self-signed certificate`,
       hint: "check --base-url and the clock; if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS",
       lasts: true,
+      untrusted: true,
     });
     expect(server.requests).toHaveLength(0);
   });

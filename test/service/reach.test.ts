@@ -45,7 +45,7 @@ test("no connection, no TLS, a broken answer, none in time: the cause and its hi
   expect(await look("http://127.0.0.1:1")).toMatchObject({
     reached: false,
     cause: "connection refused by 127.0.0.1:1",
-    untrusted: false,
+    type: "not-sent",
   });
   const plain = await httpServer();
   expect(await look(plain.url.replace("http:", "https:"))).toMatchObject({

@@ -37,8 +37,9 @@ const clockSeconds = 30;
 /** What one request without credentials has shown. `service` is the service's name. */
 export function reachFindings(service: string, reach: Reach): Finding[] {
   if (!reach.reached) {
-    const { cause, hint, untrusted } = reach;
-    return [bad(untrusted ? "tls" : "service", cause, hint ?? "check the network and --base-url")];
+    const { hint = "check the network and --base-url", untrusted = false } =
+      reach.type === "not-sent" ? reach : {};
+    return [bad(untrusted ? "tls" : "service", reach.cause, hint)];
   }
   const { httpStatus, sentAt, receivedAt } = reach;
   const took = formatDuration(Math.max(1, receivedAt - sentAt));
