@@ -98,50 +98,47 @@ export function parseFault(text: string): FaultRule {
       },
     );
   const { operation, either, step, each, uuid, skip = "0", times = "1" } = found;
+  const { plain, delay, status, seconds, after } = found;
   const match = defined({ operation: operation ?? either, step: step ?? each, uuid });
+  const action = defined({
+    // Not longer than a timer of Node can be.
+    delayMs: delay === undefined ? undefined : Math.min(parseDuration(delay, "delay"), 2 ** 31 - 1),
+    status: status && Number(status),
+    retryAfter: seconds && Number(seconds),
+    errorAfter: after && Number(after),
+  });
   return {
     match: match as Partial<Fallible>,
-    action: actionOf(found),
+    action: (plain ?? action) as FaultAction,
     skip: Number(skip),
     times: times === "all" ? Number.POSITIVE_INFINITY : Number(times),
   };
 }
 
-function actionOf({ plain, delay, status, seconds, after }: Record<string, string>): FaultAction {
-  if (plain !== undefined) return plain as (typeof plainActions)[number];
-  // Not longer than a timer of Node can be.
-  if (delay !== undefined) return { delayMs: Math.min(parseDuration(delay, "delay"), 2 ** 31 - 1) };
-  if (after !== undefined) return { errorAfter: Number(after) };
-  return { status: Number(status), ...(seconds !== undefined && { retryAfter: Number(seconds) }) };
-}
-
-/** Returns the response of a fault that keeps a request from being processed; else undefined. */
-export function before(fault: FaultAction | undefined): Outcome | undefined {
+/** Returns the response to a request on which a fault takes effect; `answer` processes it. */
+export function answerWith(fault: FaultAction | undefined, answer: () => Outcome): Outcome {
   if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
-  if (typeof fault !== "object" || !("status" in fault)) return undefined;
-  const { status, retryAfter } = fault;
-  if (status === 429) return rateLimited(retryAfter ?? 1);
-  return serverError(
-    status,
-    retryAfter === undefined ? {} : { headers: { "retry-after": String(retryAfter) } },
-  );
-}
-
-/** Returns the response to a processed request, as a fault changes it. */
-export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome {
-  if (fault === "drop-after") return { ...outcome, transport: "drop" };
-  if (fault === "cut" || fault === "hang") return { ...outcome, transport: fault };
-  if (fault === "garbage")
-    return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
-  if (fault === "no-credentials") return withoutCredentials(outcome);
-  if (typeof fault !== "object") return outcome;
-  if ("delayMs" in fault) return { ...outcome, delayMs: fault.delayMs };
-  return "errorAfter" in fault ? serverError(fault.errorAfter) : outcome;
-}
-
-function withoutCredentials(outcome: Outcome): Outcome {
+  if (typeof fault === "object" && "status" in fault) {
+    const { status, retryAfter } = fault;
+    if (status === 429) return rateLimited(retryAfter ?? 1);
+    const headers = defined({ "retry-after": retryAfter?.toString() });
+    return serverError(status, { headers });
+  }
+  const outcome = answer();
+  if (fault === undefined) return outcome;
+  if (typeof fault === "object")
+    return "delayMs" in fault ? { ...outcome, ...fault } : serverError(fault.errorAfter);
   const { vault, ...body } = outcome.body as Record<string, object>;
-  return vault
-    ? { ...outcome, body: { ...body, vault: { ...vault, credentials: undefined } } }
-    : outcome;
+  switch (fault) {
+    case "drop-after":
+      return { ...outcome, transport: "drop" };
+    case "cut":
+    case "hang":
+      return { ...outcome, transport: fault };
+    case "garbage":
+      return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
+    case "no-credentials":
+      if (vault === undefined) return outcome;
+      return { ...outcome, body: { ...body, vault: { ...vault, credentials: undefined } } };
+  }
 }

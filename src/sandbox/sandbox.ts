@@ -8,7 +8,7 @@ import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
 import { defaults } from "../protocol/limits.ts";
 import type { Application } from "../protocol/requests.ts";
-import { after, before, Faults, type FaultRule } from "./faults.ts";
+import { answerWith, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
 import { refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, rateWindow, type Admission, type Policy } from "./policy.ts";
@@ -103,12 +103,11 @@ export class Sandbox {
     this.#requests.push(logged);
     if (this.#requests.length > keptRequests) this.#requests.shift();
     const fault = this.faults.take(request);
-    let outcome = before(fault);
-    if (outcome === undefined) {
+    const outcome = answerWith(fault, () => {
       const processed = this.#process(call);
       Object.assign(logged, { processed: true, status: processed.status });
-      outcome = after(fault, processed);
-    }
+      return processed;
+    });
     if (fault !== undefined) this.#options.onFault?.();
     return outcome;
   }
