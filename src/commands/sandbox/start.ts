@@ -18,7 +18,7 @@ import { callSandbox, type RunningDocument } from "../../sandbox/control.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
-import { withProfile } from "../../settings/config-file.ts";
+import { withProfile, type NamedProfile } from "../../settings/config-file.ts";
 import { readValue } from "../../settings/given.ts";
 import { serviceName } from "../../settings/settings.ts";
 import { commandLine, noted, shellQuoted, command as wayTo } from "../../way.ts";
@@ -153,9 +153,7 @@ async function makeProfile(app: App, folder: string, running: RunningSandbox): P
   const { name, settings: former } = app.settings.profileInUse;
   const { baseUrl, application, apiPrefix } = running;
   const settings = { ...former, baseUrl, apiPrefix, appUuid: application.uuid, state };
-  const opened = await app.state.openAlone({ name, exists: true, settings });
-  await importVaults(app, opened, running);
-  const { configuration } = opened;
+  const { configuration } = await importVaults(app, running, { name, exists: true, settings });
   await configuration.change((current) => {
     const apiKey = configuration.seal({ profile: name, key: "apiKey" }, application.apiKey);
     return withProfile(current, name, { ...settings, apiKey });
@@ -210,8 +208,17 @@ export const env = command({
     const { io, settings } = app;
     const ready = await call<RunningDocument>(app, options, "GET ready");
     const readyFile = io.host.resolve(readyFileOf(settings, options));
-    const folder = await preparedFolder(app, ready, readyFile);
-    const env = { ...settingsFor(ready, folder), VAULTSVC_SANDBOX: readyFile };
+    const all = folderBeside(readyFile);
+    const digest = createHash("sha256").update(ready.controlToken).digest("hex");
+    // One for each run of the sandbox, which takes the place of that of another run.
+    const name = `env-${digest.slice(0, 12)}`;
+    mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
+    for (const other of readdirSync(all))
+      // The folder may be the user's own, and so may all else in it.
+      if (/^env-[\da-f]{12}$/.test(other) && other !== name)
+        rmSync(join(all, other), { recursive: true, force: true });
+    const variables = await prepareFolder(app, ready, join(all, name));
+    const env = { ...variables, VAULTSVC_SANDBOX: readyFile };
     const lines = Object.entries(env).map(
       ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
     );
@@ -219,31 +226,27 @@ export const env = command({
   },
 });
 
+/** The folder of what is made for a sandbox: that of `box.json` is `box`, that of `box` is `box.d`. */
+const folderBeside = (readyFile: string): string =>
+  readyFile.endsWith(".json") ? readyFile.slice(0, -".json".length) : `${readyFile}.d`;
+
 type Ready = Omit<RunningDocument, "controlToken">;
 
-/** Variables of the program, with a state and a configuration of their own in `folder`. */
-const settingsFor = (ready: Ready, folder: string) => ({
-  VAULTSVC_BASE_URL: ready.baseUrl,
-  VAULTSVC_API_PREFIX: ready.apiPrefix,
-  VAULTSVC_APP_UUID: ready.application.uuid,
-  VAULTSVC_API_KEY: ready.application.apiKey,
-  VAULTSVC_STATE: join(folder, "state"),
-  VAULTSVC_CONFIG_DIR: join(folder, "config"),
-});
-
-/** Imports the vaults of a sandbox, with their devices, as far as the state does not know them. */
+/** Opens the state of a profile, and imports the vaults of a sandbox, with their devices, as far as it does not know them. */
 async function importVaults(
-  { io }: App,
-  { state }: OpenState,
+  app: App,
   { vaults, ...ready }: Ready,
-): Promise<void> {
+  profile: NamedProfile,
+  configDirectory?: string,
+): Promise<OpenState> {
+  const opened = await app.state.openAlone(profile, configDirectory);
   const service = serviceName({ ...ready, insecureHttp: false });
-  const known = (await state.known(service)).map(({ uuid }) => uuid);
+  const known = (await opened.state.known(service)).map(({ uuid }) => uuid);
   // Several vaults of a seed may have one label, or none, and then the kind stands for it. In a state, the first one has it.
   const labels = vaults.map(({ label }) => label);
-  const add = async ([at, vault]: readonly [number, Ready["vaults"][number]]): Promise<void> => {
+  await eachOf(vaults.entries(), vaultsAtATime, async ([at, vault]) => {
     if (known.includes(vault.uuid.toLowerCase())) return;
-    const session = await state.lock(service, vault.uuid, io.waiting);
+    const session = await opened.state.lock(service, vault.uuid, app.io.waiting);
     try {
       await session.recordPair({
         credentials: bareCredentials(vault.credentials),
@@ -254,87 +257,65 @@ async function importVaults(
     } finally {
       await session.release();
     }
+  });
+  return opened;
+}
+
+/** Makes a state with the vaults of a sandbox and a configuration in a folder. Returns the variables with which the program uses them. */
+async function prepareFolder(app: App, ready: Ready, folder: string) {
+  const state = join(folder, "state");
+  const config = join(folder, "config");
+  await importVaults(app, ready, { name: "default", exists: false, settings: { state } }, config);
+  return {
+    VAULTSVC_BASE_URL: ready.baseUrl,
+    VAULTSVC_API_PREFIX: ready.apiPrefix,
+    VAULTSVC_APP_UUID: ready.application.uuid,
+    VAULTSVC_API_KEY: ready.application.apiKey,
+    VAULTSVC_STATE: state,
+    VAULTSVC_CONFIG_DIR: config,
   };
-  await eachOf(vaults.entries(), vaultsAtATime, add);
-}
-
-async function prepareFolder(app: App, ready: Ready, folder: string): Promise<void> {
-  const settings = { state: join(folder, "state") };
-  const profile = { name: "default", exists: false, settings };
-  const opened = await app.state.openAlone(profile, join(folder, "config"));
-  await importVaults(app, opened, ready);
-}
-
-/** The folder of what is made for a sandbox: that of `box.json` is `box`, that of `box` is `box.d`. */
-const folderBeside = (readyFile: string): string =>
-  readyFile.endsWith(".json") ? readyFile.slice(0, -".json".length) : `${readyFile}.d`;
-
-/**
- * Returns a folder with a state in which the vaults of a running sandbox are imported: one per run of it, beside its ready file, which
- * takes the place of that of another run.
- */
-async function preparedFolder(
-  app: App,
-  ready: RunningDocument,
-  readyFile: string,
-): Promise<string> {
-  const all = folderBeside(readyFile);
-  const digest = createHash("sha256").update(ready.controlToken).digest("hex");
-  const name = `env-${digest.slice(0, 12)}`;
-  mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
-  for (const other of readdirSync(all))
-    // The folder may be the user's own, and so may all else in it.
-    if (/^env-[\da-f]{12}$/.test(other) && other !== name)
-      rmSync(join(all, other), { recursive: true, force: true });
-  await prepareFolder(app, ready, join(all, name));
-  return join(all, name);
 }
 
 /**
  * Starts a sandbox in this process for one program, in a temporary folder with a state in which its vaults are imported, a configuration
- * and a command `vault` that is this program. `env` is the caller's environment with that folder's settings in place of its own; `close`
- * stops the sandbox and removes the folder.
+ * and commands `vault` and `vaultsvc` that are this very program on this very runtime, whatever is installed. `env` is the caller's
+ * environment with that folder's settings in place of its own; `close` stops the sandbox and removes the folder.
  * @throws what `startSandbox` throws
  */
 export async function openPrivateSandbox(app: App, settings: SandboxSettings) {
-  const { env, program } = app.io.host;
+  const { host } = app.io;
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
   let running: RunningSandbox | undefined;
-  const stop = async (): Promise<void> => await running?.close();
   const close = async (): Promise<void> => {
-    await stop();
+    await running?.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
     // Where `vault sandbox fault` and the like look for it, run with this state.
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
     // The state stays: the program may go on without the service.
-    void running.stopped.then(stop);
-    await prepareFolder(app, running, folder);
+    void running.stopped.then(async () => await running?.close());
+    const variables = await prepareFolder(app, running, folder);
+    const bin = join(folder, "bin");
+    mkdirSync(bin);
+    for (const name of ["vault", "vaultsvc"]) {
+      const script = `#!/bin/sh\nexec ${host.program.map(shellQuoted).join(" ")} "$@"\n`;
+      writeFileSync(join(bin, name), script, { mode: 0o700 });
+    }
     // The vault that the examples of the help are about: an offline credit card, or else the first one.
     const { vaults } = running;
     const example = vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0];
     // Without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state.
-    const isKept = (name: string): boolean => !/^(VAULTSVC_|PG)/.test(name);
-    const rest = Object.fromEntries(Object.entries(defined(env)).filter(([name]) => isKept(name)));
-    const own = {
-      ...settingsFor(running, folder),
+    const kept = Object.entries(host.env).filter(([name]) => !/^(VAULTSVC_|PG)/.test(name));
+    const env = {
+      ...defined(Object.fromEntries(kept)),
+      ...variables,
       ...(example && { VAULT: example.uuid }),
-      PATH: [commandsIn(folder, program), rest["PATH"]].filter(Boolean).join(":"),
+      PATH: [bin, host.env["PATH"]].filter(Boolean).join(":"),
     };
-    return { folder, running, env: { ...rest, ...own }, close };
+    return { folder, running, env, close };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-/** A folder with the commands `vault` and `vaultsvc`: this very program on this very runtime, whatever is installed. */
-function commandsIn(folder: string, program: readonly string[]): string {
-  const bin = join(folder, "bin");
-  mkdirSync(bin);
-  const words = program.map(shellQuoted).join(" ");
-  for (const name of ["vault", "vaultsvc"])
-    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o700 });
-  return bin;
 }
