@@ -21,8 +21,6 @@ export interface SettingDefinition {
   form?: "number" | "boolean" | "json" | "secret" | "path";
   /** Default, as it would be given. */
   fallback?: string;
-  /** A valid value, for messages, if the default is none. */
-  example?: string;
   /** The words for it in the error about missing settings: nothing can be sent without it. */
   required?: string;
   /**
@@ -110,7 +108,6 @@ export const settingDefinitions = {
     flag: "--base-url <url>",
     env: "VAULTSVC_BASE_URL",
     key: "baseUrl",
-    example: "https://vaults.example.com",
     required: "the base URL of the service",
     parse: checked(parseBaseUrl),
     help: "base URL of the service",
@@ -134,7 +131,6 @@ export const settingDefinitions = {
     flag: "--app-uuid <uuid>",
     env: "VAULTSVC_APP_UUID",
     key: "appUuid",
-    example: "123e4567-e89b-42d3-a456-426614174000",
     required: "the application UUID",
     parse: valid(isUuid, uuidRule),
     help: "application UUID",
@@ -179,7 +175,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_STATE",
     key: "state",
     form: "path",
-    example: "/var/lib/vaultsvc",
     parse: checked(checkLocation),
     help: "the state: a directory, or postgres://…",
   },
@@ -196,14 +191,12 @@ export const settingDefinitions = {
   },
   stateKeyCommand: {
     key: "stateKeyCommand",
-    example: "pass show vaultsvc",
     help: "command that prints the encryption key (run by /bin/sh)",
   },
   live: {
     key: "live",
     form: "boolean",
     fallback: "false",
-    example: "true",
     parse: trueOrFalse,
     help: "true: show a banner and confirm updates",
   },
@@ -265,7 +258,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_OUTPUT",
     key: "output",
     fallback: "table",
-    example: "json",
     parse: word(outputFormats),
     help: "table, json or ndjson (table)",
   },

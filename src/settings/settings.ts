@@ -58,25 +58,22 @@ export function resolveSettings(
 
 /**
  * Checks and parses a value.
- * @throws what the definition says, with an example, or for what is wrong in a profile the command that fixes it
+ * @throws what the definition says, for what is wrong in a profile with the command that fixes it
  */
 export function parseSetting(
   name: SettingName,
   found: Sourced,
   profile: GivenFlags["profile"],
 ): unknown {
-  const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
+  const { key, fallback = "VALUE", parse } = definitionOf(name);
   try {
     return parse === undefined ? found : parse(found.text, found.source);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    const { text, source, fromFlag, fromProfile } = found;
     const inProfile = profile === undefined ? [] : ["--profile", String(profile)];
-    throw new VaultError(error.code, error.message + unseenIn(text), error.facts).with(
-      fromProfile
-        ? { next: [command`vault config set ${key ?? name} ${example} ${inProfile}`] }
-        : { hint: `for example ${source}${fromFlag ? " " : "="}${example}` },
-    );
+    const next = [command`vault config set ${key ?? name} ${fallback} ${inProfile}`];
+    const said = new VaultError(error.code, error.message + unseenIn(found.text), error.facts);
+    throw found.fromProfile === true ? said.with({ next }) : said;
   }
 }
 

@@ -205,7 +205,7 @@ describe.concurrent("vault config", () => {
     for (const [key, value, line] of [
       ["timeout", "abc", "vault config set timeout 30s"],
       ["policy.failedAttempts", "1", "vault config set policy.failedAttempts 3"],
-      ["baseUrl", "x", "vault config set baseUrl https://vaults.example.com"],
+      ["baseUrl", "x", "vault config set baseUrl VALUE"],
     ] as const) {
       const wrong = errorOf(await machine.vault("config", "set", key, value, "--json"));
       expect(commandsOf(wrong.next)).toEqual([line]);
