@@ -27,6 +27,7 @@ const lifetimeSeconds = 300;
 
 /**
  * Creates the token that the settings ask for: given (flag, environment), printed by a command, or signed here. `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
+ * A token is renewed in time; concurrent calls share one renewal.
  * @throws `invalid-input`, which names the setting that is wrong
  */
 export async function createBearerToken(settings: Settings, io: SettingIo): Promise<BearerToken> {
@@ -35,41 +36,33 @@ export async function createBearerToken(settings: Settings, io: SettingIo): Prom
     const token = checked(await readSecret(io, jwt), jwt.source, io);
     return { ready: async () => Promise.resolve(), current: () => token };
   }
-  if (jwtCommand !== undefined)
-    return renewed(async (signal) => {
-      const { runPrintingCommand } = await import("./child-command.ts");
-      const prints = "the token on standard output; or use --jwt";
-      const printed = await runPrintingCommand(jwtCommand, prints, timeout, io, signal);
-      return checked(printed, jwtCommand.source, io);
-    }, io);
-  return renewed(async () => await signedToken(settings, io), io);
-}
-
-const invalid = (message: string, facts: VaultError["facts"]): VaultError =>
-  new VaultError("invalid-input", message, facts);
-
-/** A token that is renewed in time. Concurrent calls share one renewal. */
-function renewed(
-  obtain: (signal: AbortSignal) => Promise<string>,
-  { host }: SettingIo,
-): BearerToken {
   let obtained: { token: string; renewAt: number } | undefined;
   let underWay: Promise<void> | undefined;
+  const obtain = async (signal: AbortSignal): Promise<string> => {
+    if (jwtCommand === undefined) return await signedToken(settings, io);
+    const { runPrintingCommand } = await import("./child-command.ts");
+    const prints = "the token on standard output; or use --jwt";
+    const printed = await runPrintingCommand(jwtCommand, prints, timeout, io, signal);
+    return checked(printed, jwtCommand.source, io);
+  };
   const renew = async (signal: AbortSignal): Promise<void> => {
-    const askedAt = host.now();
+    const askedAt = io.host.now();
     const token = await obtain(signal);
     const lifetimeMs = (expiryOf(token) ?? askedAt + assumedLifetimeMs) - askedAt;
     obtained = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
   };
   return {
     async ready(signal) {
-      if (obtained !== undefined && host.now() < obtained.renewAt) return;
+      if (obtained !== undefined && io.host.now() < obtained.renewAt) return;
       underWay ??= renew(signal).finally(() => (underWay = undefined));
       await underWay;
     },
     current: () => obtained?.token,
   };
 }
+
+const invalid = (message: string, facts: VaultError["facts"]): VaultError =>
+  new VaultError("invalid-input", message, facts);
 
 /** `exp` of a token in milliseconds since the epoch, if it has one. */
 function expiryOf(token: string): number | undefined {

@@ -41,7 +41,7 @@ export class ProfileSecrets {
       clock,
       waiting,
       async () => {
-        const next = change(this.#current());
+        const next = change(readConfiguration(directory) ?? { profiles: {} });
         await writeConfiguration(directory, next);
         return next;
       },
@@ -70,9 +70,5 @@ export class ProfileSecrets {
   seal(at: ProfilePlace, text: string): string {
     const own = readKeyFile(this.#ownKeyFile, this.#place);
     return seal(own ?? makeKeyFile(this.#place.keys, "config"), at, text);
-  }
-
-  #current(): Configuration {
-    return readConfiguration(this.#place.directory) ?? { profiles: {} };
   }
 }

@@ -44,8 +44,9 @@ export function resolveSettings(
 ): Settings {
   const values = Object.fromEntries(
     settingNames.map((name) => {
-      const found =
-        findSetting(name, flags, env, profile) ?? byDefault(definitionOf(name).fallback);
+      const { fallback: text } = definitionOf(name);
+      const byDefault = text && { text, source: "default", fromFlag: false };
+      const found = findSetting(name, flags, env, profile) ?? byDefault;
       return [name, found && parseSetting(name, found, flags.profile)];
     }),
   ) as Values;
@@ -79,9 +80,6 @@ export function parseSetting(
 
 /** How the settings are read: see `createSettings`. */
 export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";
-
-const byDefault = (text: string | undefined): Sourced | undefined =>
-  text === undefined ? undefined : { text, source: "default", fromFlag: false };
 
 /** A setting as it was given, unchecked, with its source; undefined if it was not given. */
 export function findSetting(

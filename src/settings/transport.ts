@@ -133,14 +133,10 @@ const bare = (hostname: string): string => hostname.replace(/^\[|\]$|\.$/g, "");
 
 /** Whether an address is in a range; false if the range is not valid. */
 function isInRange(address: string, range: string): boolean {
-  const [, net = range, bits] = /^(.+)\/(\d+)$/.exec(range) ?? [];
   const family = (ip: string): "ipv4" | "ipv6" => (isIP(ip) === 4 ? "ipv4" : "ipv6");
+  const whole = isIP(range) === 4 ? 32 : 128;
+  const [, net = range, bits = whole] = /^(.+)\/(\d+)$/.exec(range) ?? [];
   const ranges = new BlockList();
-  return (
-    attempt(() => {
-      if (bits === undefined) ranges.addAddress(net, family(net));
-      else ranges.addSubnet(net, Number(bits), family(net));
-      return ranges.check(address, family(address));
-    }) === true
-  );
+  const isValid = attempt(() => ranges.addSubnet(net, Number(bits), family(net)) ?? true);
+  return isValid === true && ranges.check(address, family(address));
 }
