@@ -36,7 +36,7 @@ export interface OutputOptions {
   isClosed?: () => boolean;
 }
 
-/** Queues writes. A failed one does not prevent later ones. */
+/** Queues writes; those that wait while a file is synced share the next sync. A failed write does not prevent later ones. */
 class OutputStream implements TerminalFacts {
   declare readonly isTTY: boolean;
   declare readonly columns: number;
@@ -46,6 +46,8 @@ class OutputStream implements TerminalFacts {
   #writer: WriteAll | undefined;
   #around: AroundWrite = async (write) => await write();
   #last: Promise<void> = Promise.resolve();
+  /** What the last write will write, until it begins. */
+  #waiting: Uint8Array[] | undefined;
 
   constructor(options: OutputOptions) {
     this.options = options;
@@ -71,12 +73,18 @@ class OutputStream implements TerminalFacts {
   protected async queue(data: string | Uint8Array, signal = this.options.signal()): Promise<void> {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     const write = (this.#writer ??= this.options.openWriter());
-    const before = this.flush();
-    const takeTurn = async (): Promise<void> => {
-      await before;
-      await this.#around(async () => await write(bytes, signal));
-    };
-    this.#last = takeTurn();
+    if (write.syncs === true && this.#waiting !== undefined) this.#waiting.push(bytes);
+    else {
+      const together = [bytes];
+      this.#waiting = together;
+      const takeTurn = async (before: Promise<void>): Promise<void> => {
+        await before;
+        if (this.#waiting === together) this.#waiting = undefined;
+        const all = together.length === 1 ? bytes : Buffer.concat(together);
+        await this.#around(async () => await write(all, signal));
+      };
+      this.#last = takeTurn(this.flush());
+    }
     await this.#last;
   }
 }
@@ -85,7 +93,8 @@ class OutputStream implements TerminalFacts {
 export class DataStream extends OutputStream {
   /**
    * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept). A regular file is synced before it
-   * resolves. While it waits for a slow reader, the signal (by default the first SIGINT or SIGTERM) rejects it with its reason.
+   * resolves; calls that share a sync also share its failure. While it waits for a slow reader, the signal (by default the first SIGINT
+   * or SIGTERM) rejects it with its reason.
    */
   async write(data: string | Uint8Array, signal?: AbortSignal): Promise<void> {
     await this.queue(data, signal);
@@ -176,7 +185,11 @@ export const wrapMessage = (text: string, width: number): string =>
  * for full pipes. Aborting has an effect only during such a wait: the call rejects with the signal's reason, and some of the bytes may
  * have been written. One call at a time.
  */
-type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void>;
+interface WriteAll {
+  (bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** A call ends with a sync, which takes as long for much as for little. */
+  readonly syncs?: boolean;
+}
 
 /**
  * Chooses how to write to a descriptor of this process, by its type. A write to a regular file as stdout resolves only after an
@@ -185,7 +198,10 @@ type WriteAll = (bytes: Uint8Array, signal?: AbortSignal) => Promise<void>;
  */
 export function openWriteAll(fd: number): WriteAll {
   const stat = fstatSync(fd);
-  if (stat.isFile() && fd === 1) return (bytes) => writeToFile(fd, bytes);
+  if (stat.isFile() && fd === 1)
+    return Object.assign(async (bytes: Uint8Array) => await writeToFile(fd, bytes), {
+      syncs: true,
+    });
   if (stat.isFIFO() || stat.isCharacterDevice()) {
     const own = reopenNonBlocking(fd);
     if (own !== null) return (bytes, signal) => writeWhenReady(own, bytes, signal);

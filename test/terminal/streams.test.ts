@@ -80,6 +80,32 @@ describe("an output stream", () => {
     expect(seen).toEqual(["slow", "last"]);
   });
 
+  test("to a file, those that wait for a sync share the next one and its failure, in their order", async () => {
+    const seen: string[] = [];
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      const text = Buffer.from(bytes).toString();
+      await pause(5);
+      if (text.includes("bad")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      seen.push(text);
+    };
+    const stdout = new DataStream({
+      ...output(async () => Promise.resolve()),
+      openWriter: () => Object.assign(write, { syncs: true }),
+    });
+    const statuses = async (...texts: string[]): Promise<string[]> =>
+      (await Promise.allSettled(texts.map((text) => stdout.write(text)))).map(
+        ({ status }) => status,
+      );
+    const first = stdout.write("a");
+    await pause(1);
+    expect(await statuses("b", "c")).toEqual(["fulfilled", "fulfilled"]);
+    await first;
+    expect(seen).toEqual(["a", "bc"]);
+    expect(await statuses("d", "bad", "e")).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await statuses("f")).toEqual(["fulfilled"]);
+    expect(seen).toEqual(["a", "bc", "f"]);
+  });
+
   test("flush waits for what nobody waited for", async () => {
     let seen = "";
     const stderr = new MessageStream(
