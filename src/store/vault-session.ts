@@ -1,5 +1,6 @@
-import type { Actor, Holder } from "../actor.ts";
+import type { Actor } from "../actor.ts";
 import type { Breaker } from "../exchange/breaker.ts";
+import type { Lock } from "../documents/state.ts";
 import type { Clock, VaultSession, Waiting } from "../exchange/ports.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
@@ -37,19 +38,17 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly now: () => number;
   readonly #parts: LockedBy;
   /** As of the last step that was written. */
-  #vault: VaultRows | null;
+  #vault: VaultRows | null = null;
   /** Nothing is written from then on. */
   protected isReleased = false;
   /** Settles when no step is being written. */
   #written: Promise<unknown> = Promise.resolve();
 
-  /** `vault` as it was read when it was locked. */
-  constructor(parts: LockedBy, vault: VaultRows | null) {
+  constructor(parts: LockedBy) {
     this.service = parts.service;
     this.uuid = parts.uuid.toLowerCase();
     this.now = parts.now;
     this.#parts = parts;
-    this.#vault = vault;
   }
 
   abstract ensureHeld(): Promise<void>;
@@ -172,10 +171,16 @@ export abstract class StoredVaultSession implements VaultSession {
   async stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
-    const { dialect, breakers } = this.#parts;
-    const read = await this.ask(readVault(dialect, this, prints));
+    return this.learn(await this.ask(readVault(this.#parts.dialect, this, prints)), known);
+  }
+
+  /**
+   * Takes the vault as `readVault` has read it.
+   * @throws `state` for a damaged document, or if somebody else has written it since it was `known`
+   */
+  learn(read: readonly (readonly unknown[])[], known: VaultRows | null = null): VaultRows {
     const { service, uuid } = this;
-    const vault = storedVault({ service, uuid, at: this.#time() }, read, breakers);
+    const vault = storedVault({ service, uuid, at: this.#time() }, read, this.#parts.breakers);
     if (known !== null && vault.version !== known.version)
       throw lockLost(uuid, "somebody else has written it");
     return (this.#vault = vault);
@@ -221,11 +226,12 @@ export async function waitForLock<T>(
 
 export const busy = (
   uuid: string | undefined,
-  holder?: Holder,
+  lock?: Pick<Lock, "holder" | "since">,
   doing = uuid === undefined ? "using a vault of this state" : `using vault ${uuid}`,
 ): VaultError =>
   new VaultError("busy", `another process is ${doing}`, {
     uuid,
-    ...holder,
+    by: lock?.holder,
+    since: lock?.since,
     hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
   });

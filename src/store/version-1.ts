@@ -28,7 +28,7 @@ export const makingWay = (prefix: string): string => `
 
 /** Who holds a vault of a shared state. */
 export const formerLease = (prefix: string): string =>
-  `SELECT uuid, holder, since FROM ${prefix}leases WHERE "endsAt" > clock_timestamp() AND since <= clock_timestamp()`;
+  `SELECT uuid, holder, since, "endsAt" FROM ${prefix}leases WHERE "endsAt" > clock_timestamp() AND since <= clock_timestamp()`;
 
 /** The former table of a part. */
 export const formerTable = (prefix: string, table: keyof Former): string =>

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Actor, Holder } from "../../actor.ts";
+import type { Actor } from "../../actor.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Lock } from "../../documents/state.ts";
@@ -103,7 +103,7 @@ export async function transactWhole<T>(
         isWaiting = false;
         // A statement of its own: one that waited for the lock sees what was there before.
         const [lease] = await query(holders(schema));
-        if (lease !== undefined) return busy(lease["uuid"] as string, holderIn(lease));
+        if (lease !== undefined) return busyWith(lease);
         await query({
           sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL;
             DELETE FROM ${schema}.vaults WHERE status = 'absent'`,
@@ -145,8 +145,8 @@ export const lockIn = (row: Row): Lock => ({
   endsAt: (row["endsAt"] as Date).toISOString(),
 });
 
-/** Undefined for a lease that was given back meanwhile. */
-export const holderIn = ({ holder, since }: Row): Holder | undefined =>
-  typeof holder === "string" && since instanceof Date
-    ? { by: JSON.parse(holder) as Actor, since: since.toISOString() }
-    : undefined;
+/** The error for whoever finds a vault in use, as a row of `holders` says. */
+export function busyWith(row: Row): VaultError {
+  const lock = lockIn(row);
+  return busy(lock.uuid, lock);
+}

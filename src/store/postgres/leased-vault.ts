@@ -7,17 +7,17 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
-import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
+import { readVault, setting, writingBeside, type Made } from "../document.ts";
 import { labelTaken, lockLost } from "../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 
-import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
+import { StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
 import { twice, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
 import {
   ahead,
   busyAtGate,
-  holderIn,
+  busyWith,
   holders,
   isAlive,
   isOpen,
@@ -57,8 +57,8 @@ export class LeasedVault extends StoredVaultSession {
   readonly #timer: NodeJS.Timeout;
   #renewedAt: Instant;
 
-  private constructor(parts: Parts, vault: VaultRows | null, epoch: string, taken: Instant) {
-    super(parts, vault);
+  private constructor(parts: Parts, epoch: string, taken: Instant) {
+    super(parts);
     this.#parts = parts;
     this.#epoch = epoch;
     this.#renewedAt = taken;
@@ -66,14 +66,14 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns it with what `aboutStatement` reads, in the
-   * taking transaction. An unknown vault gets a row that goes with the lease.
+   * Waits while somebody else holds the vault. Returns it with what `aboutStatement` and `readVault`
+   * read in the taking transaction. An unknown vault gets a row that goes with the lease.
    * @throws `busy` at the deadline, with the holder; `interrupted`; `state` if not used any more
    */
   static async take(
     parts: Parts,
     waiting: Waiting,
-  ): Promise<{ session: LeasedVault; facts: Row | undefined }> {
+  ): Promise<{ session: LeasedVault; facts: Row | undefined; read: Row[][] }> {
     const { schema, dialect, clock, by, database, service, uuid } = parts;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
@@ -91,20 +91,10 @@ export class LeasedVault extends StoredVaultSession {
           [take, holders(schema), aboutStatement(schema), ...readVault(dialect, parts)],
           takingMs,
         );
-        if (taken !== undefined) {
-          const at = new Date(parts.now()).toISOString();
-          const holding = (vault: VaultRows | null) => new LeasedVault(parts, vault, epoch, sent);
-          try {
-            const vault = storedVault({ service, uuid, at }, read, parts.breakers);
-            return { session: holding(vault), facts };
-          } catch (error) {
-            // Nobody waits for a vault whose document is damaged.
-            await holding(null).release();
-            throw error;
-          }
-        }
+        if (taken !== undefined)
+          return { session: new LeasedVault(parts, epoch, sent), facts, read };
         const owner = held.find((row) => row["service"] === service && row["uuid"] === uuid);
-        if (owner !== undefined) return busy(uuid, holderIn(owner));
+        if (owner !== undefined) return busyWith(owner);
         aboutIn(facts, database.address);
         return busyAtGate();
       } catch (error) {

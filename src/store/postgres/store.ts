@@ -69,8 +69,9 @@ export class PostgresStore extends StoredState {
     const { dialect, breakersKnown: breakers } = this;
     const of = { dialect, breakers, key, state: about.state, service, uuid: uuid.toLowerCase() };
     const parts = { ...this.parts, ...of, now: () => this.now() };
-    const { session, facts } = await LeasedVault.take(parts, waiting);
+    const { session, facts, read } = await LeasedVault.take(parts, waiting);
     try {
+      session.learn(read);
       const found = await this.#checked(facts);
       if (found.isTakenOver || found.key.id !== key.id) {
         await session.release();

@@ -170,7 +170,7 @@ class LockedVault extends StoredVaultSession {
   #key: SealingKey | null = null;
 
   constructor(state: SqliteState, parts: LockedBy, release: () => void) {
-    super(parts, null);
+    super(parts);
     this.#state = state;
     this.#release = release;
   }

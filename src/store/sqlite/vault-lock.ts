@@ -95,7 +95,7 @@ export class VaultLocks {
 
   #obstacle(uuid: string | undefined): VaultError {
     const [other] = uuid === undefined ? this.holders() : this.#holder(nameOf(uuid));
-    if (other !== undefined) return busy(other.uuid, { by: other.holder, since: other.since });
+    if (other !== undefined) return busy(other.uuid, other);
     const isWhole = uuid === undefined || isLockTaken(this.#path("gate"));
     return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
   }
