@@ -2,11 +2,10 @@ import type { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import pg from "pg";
-import { VaultError } from "../../errors.ts";
+import { VaultError, type ErrorFacts } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Statement } from "../tables.ts";
 import type { Address } from "./address.ts";
-import type { Reason } from "./errors.ts";
 import {
   AnswerLost,
   brief,
@@ -244,14 +243,11 @@ export class Database {
   }
 
   async #connect(): Promise<Connection> {
-    for (;;) {
-      const opening = (this.#connection ??= this.#open());
-      const connection = await opening.catch((error: unknown) => error);
-      const isOpen = connection instanceof Connection;
-      if (isOpen && connection.dead === null) return connection;
-      if (this.#connection === opening) this.#connection = null;
-      if (!isOpen) throw connection;
-    }
+    const opening = (this.#connection ??= this.#open());
+    const connection = await opening.catch(() => null);
+    if (connection?.dead === null) return connection;
+    if (this.#connection === opening) this.#connection = null;
+    return connection === null ? await opening : await this.#connect();
   }
 
   /** Waits for a server that was there. */
@@ -282,7 +278,8 @@ export class Database {
   async #login(): Promise<Connection> {
     const { address } = this;
     const { hosts, patienceMs } = address;
-    const problems: Reason[] = [];
+    const problems: string[] = [];
+    let facts: ErrorFacts = {};
     for (const at of hosts) {
       const password = address.password ?? address.findPassword?.(at) ?? "";
       const connection = new Connection(address, at, password);
@@ -292,16 +289,15 @@ export class Database {
         const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
         const [result] = hosts.length > 1 ? await connection.send([asking], patienceMs) : [];
         if (result?.rows[0]?.["is"] !== true) return connection;
-        problems.push({ why: "is a read-only standby" });
+        problems.push(`${at.host}:${at.port} is a read-only standby`);
       } catch (error) {
-        problems.push(connectionReason(error));
+        const { why, ...more } = connectionReason(error);
+        problems.push(`${at.host}:${at.port} ${why}`);
+        facts = { ...more, ...facts };
       }
       connection.close();
     }
-    const said = hosts.map(({ host, port }, n) => `${host}:${port} ${problems[n]?.why}`);
-    const hint = problems.find((problem) => problem.hint !== undefined)?.hint;
-    const retry = problems.find((problem) => problem.retry !== undefined)?.retry;
-    throw cannotBeUsed(address, said.join("; "), { hint, retry });
+    throw cannotBeUsed(address, problems.join("; "), facts);
   }
 }
 

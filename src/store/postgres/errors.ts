@@ -38,12 +38,8 @@ export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
 
-/** Why a server is of no use, said of the server, and the way out. */
-export interface Reason extends Pick<ErrorFacts, "hint" | "retry"> {
-  why: string;
-}
-
-export function connectionReason(error: unknown): Reason {
+/** Why a server is of no use, said of the server, and the way out, if there is one. */
+export function connectionReason(error: unknown): ErrorFacts & { why: string } {
   const code = codeOf(error);
   // What follows is advice about Node.js.
   const [message = ""] = brief((error as Error).message).split(";");
@@ -62,7 +58,8 @@ export function connectionReason(error: unknown): Reason {
     ],
   ];
   const [, hint] = hints.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
-  if (hint !== undefined || /^(?:28|3D|42)/.test(code)) return { why, hint };
+  if (hint !== undefined) return { why, hint };
+  if (/^(?:28|3D|42)/.test(code)) return { why };
   return { why, hint: "run it again when the database is there", retry: "safe" };
 }
 
