@@ -5,11 +5,6 @@ import { attempt } from "../attempt.ts";
 import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";
 
-export interface DiskFacts {
-  /** The file system, if a state is not safe there; null for a local or unknown one. */
-  unsafe: UnsafeFileSystem | null;
-}
-
 /**
  * A file system that other machines may use too: SQLite's WAL needs shared memory, which two machines do not have, and they corrupt the
  * file. So a state on a network file system is refused before it is read; what a host shares with its guests is usually used by one
@@ -30,11 +25,17 @@ const unsafeTypes: Readonly<Record<UnsafeFileSystem["is"], RegExp>> = {
   container: /^overlay$/,
 };
 
-/** The disk of a folder, or of the one in which it would be created; null if the system does not say. */
-export const diskOf = (folder: string): DiskFacts | null =>
+/** Linux alone says of which type the file system of a folder is. */
+export const tellsFileSystems = platform() === "linux";
+
+/** The file system of a folder, or of the one in which it would be created, if a state is not safe there. */
+export const unsafeDisk = (folder: string): UnsafeFileSystem | null =>
   attempt(() => {
-    const existing = nearestExisting(folder);
-    return { unsafe: unsafeType(existing) };
+    const { dev } = statSync(nearestExisting(folder));
+    const name = typeOf(dev, readFileSync("/proc/self/mountinfo", "utf8"));
+    const kinds = Object.keys(unsafeTypes) as UnsafeFileSystem["is"][];
+    const is = kinds.find((each) => unsafeTypes[each].test(name));
+    return is && { name, is };
   }) ?? null;
 
 /** Free space that a state needs, in bytes: an exchange writes 100 kB, and several may be under way. */
@@ -62,21 +63,12 @@ const nearestExisting = (folder: string): string =>
 
 /** @throws `state` if the folder, or the one in which it would be created, is on a network file system */
 export function refuseNetwork(folder: string): void {
-  const unsafe = diskOf(folder)?.unsafe;
+  const unsafe = unsafeDisk(folder);
   if (unsafe?.is !== "network") return;
   const why = `it is on a network file system (${unsafe.name}), where SQLite cannot keep it safe`;
   throw unusable(folder, why, {
     hint: "use a directory on a local disk with --state; to move a state there, use mv while no vault command runs on any machine",
   });
-}
-
-/** Linux alone says of which type the file system of a folder is. */
-function unsafeType(folder: string): UnsafeFileSystem | null {
-  if (platform() !== "linux") return null;
-  const name = typeOf(statSync(folder).dev, readFileSync("/proc/self/mountinfo", "utf8"));
-  const kinds = Object.keys(unsafeTypes) as UnsafeFileSystem["is"][];
-  const is = kinds.find((each) => unsafeTypes[each].test(name));
-  return is === undefined ? null : { name, is };
 }
 
 /** The type of the file system with a device number, as makedev(3) makes it, by proc_pid_mountinfo(5). */

@@ -29,27 +29,20 @@ export function createFolder(path: string): void {
   syncFolder(parent);
 }
 
-/** Whether the directory exists, as `findPrivateDirectory`. Removes the rights of others to read it, if it is ours. */
-export function checkPrivateDirectory(path: string, what?: string): boolean {
-  const stats = findPrivateDirectory(path, what);
-  if (stats === null) return false;
-  if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
-  return true;
-}
-
 /**
- * Inspects a directory; null if there is none.
+ * Whether the directory exists. Removes the rights of others to read it, if it is ours.
  * @throws `state` if it is not a directory, or if others can write to it and so exchange its contents
  */
-export function findPrivateDirectory(path: string, what = "the state"): Stats | null {
+export function checkPrivateDirectory(path: string, what = "the state"): boolean {
   const stats = onState(path, () => statIfThere(path), `${what} cannot be used`);
-  if (stats === null) return null;
+  if (stats === null) return false;
   if (!stats.isDirectory()) {
     const hint = "move that file away, or use another directory";
     throw unusable(path, "a file is where a directory should be", { hint }, what);
   }
   checkWriters(path, stats, what);
-  return stats;
+  if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
+  return true;
 }
 
 /** @throws `state` if other users can write to a file or folder */

@@ -3,7 +3,7 @@ import type { Finding } from "../../documents/schemas.ts";
 import type { VaultError } from "../../errors.ts";
 import { wording } from "../../exchange/dispositions.ts";
 import type { Reply } from "../../exchange/ports.ts";
-import type { UnsafeFileSystem } from "../../files/disk.ts";
+import { tellsFileSystems, type UnsafeFileSystem } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
 import type { Reach } from "../../parts/service.ts";
 import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
@@ -135,9 +135,8 @@ function directoryFinding(
   return ok("state", `${directory}: intact, ${count(vaults, "vault")}`);
 }
 
-function diskFinding({ vaults }: StateFacts, { disk }: DirectoryFacts): Finding {
-  if (disk === null) return unverified("disk", "this system does not tell file systems apart");
-  const { unsafe } = disk;
+function diskFinding({ vaults }: StateFacts, { disk: unsafe }: DirectoryFacts): Finding {
+  if (!tellsFileSystems) return unverified("disk", "this system does not tell file systems apart");
   if (unsafe === null) return ok("disk", "local");
   if (unsafe.is === "network" || unsafe.is === "host")
     return of(unsafe.is === "network" ? "error" : "warn")(
@@ -161,8 +160,7 @@ const lossOf = ({ name, is }: UnsafeFileSystem): string =>
     ? `in memory (${name}): it is gone when this machine restarts`
     : `in a container's own layer (${name}): it is gone when that container is removed`;
 
-function keyDiskFinding({ keyDisk, key: { file } }: DirectoryFacts): Finding[] {
-  const unsafe = keyDisk?.unsafe;
+function keyDiskFinding({ keyDisk: unsafe, key: { file } }: DirectoryFacts): Finding[] {
   if (unsafe?.is !== "memory" && unsafe?.is !== "container") return [];
   return [
     warning(

@@ -12,12 +12,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { retryWhileBusy } from "../../files/lock-file.ts";
-import {
-  fileIfThere,
-  findPrivateDirectory,
-  statIfThere,
-  tighten,
-} from "../../files/private-directory.ts";
+import { checkPrivateDirectory, fileIfThere, tighten } from "../../files/private-directory.ts";
 import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
@@ -76,7 +71,6 @@ export const migrations: (string | typeof second)[] = ["", second];
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
 export function createDatabase(path: string): void {
-  if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createFile(path, (temporary) => {
       const connection = new DatabaseSync(temporary);
@@ -160,11 +154,14 @@ function checkNotNewer(connection: DatabaseSync, path: string): void {
   );
 }
 
-/** What the state says of itself. */
-export function marksOf(connection: DatabaseSync): Marks {
-  const rows = all<{ name: string; value: string }>(connection, "SELECT name, value FROM meta");
-  return marksIn(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
+/** The facts that the state has about itself, by name. */
+export function metaIn(db: DatabaseSync): Readonly<Record<string, string | undefined>> {
+  const rows = all<{ name: string; value: string }>(db, "SELECT name, value FROM meta");
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
+
+/** What the state says of itself. */
+export const marksOf = (db: DatabaseSync): Marks => marksIn(metaIn(db));
 
 /** Flushes what a sync leaves in the disk's cache, too, where the system can: macOS. */
 function configure(connection: DatabaseSync): void {
@@ -226,10 +223,9 @@ export async function retryBusyDatabase<T>(
 export function readKnownVaults(
   directory: string,
 ): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
-  const path = join(directory, "vault.db");
-  if (!existsSync(path) || databaseIn(directory) === null) return [];
+  const path = databaseIn(directory);
   // SQLite would create the index that a WAL lacks.
-  if (existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)) return [];
+  if (path === null || (existsSync(`${path}-wal`) && !existsSync(`${path}-shm`))) return [];
   const sql = `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`;
   return all(openSnapshot(path), sql);
 }
@@ -237,8 +233,7 @@ export function readKnownVaults(
 /** Path of the database in the directory of a state; null if there is none. @throws `state` */
 function databaseIn(directory: string): string | null {
   const path = join(directory, "vault.db");
-  const isThere = findPrivateDirectory(directory) !== null && fileIfThere(path) !== null;
-  return isThere ? path : null;
+  return checkPrivateDirectory(directory) && fileIfThere(path) !== null ? path : null;
 }
 
 /**
@@ -281,10 +276,9 @@ const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
 /** A compiled statement of the connection. Each use runs it to its end, so that one is enough. */
 function statement(db: DatabaseSync, sql: string): StatementSync {
-  let known = compiled.get(db);
-  if (known === undefined) compiled.set(db, (known = new Map<string, StatementSync>()));
-  let found = known.get(sql);
-  if (found === undefined) known.set(sql, (found = db.prepare(sql)));
+  const known = compiled.get(db) ?? new Map<string, StatementSync>();
+  const found = known.get(sql) ?? db.prepare(sql);
+  compiled.set(db, known.set(sql, found));
   return found;
 }
 
@@ -314,11 +308,8 @@ export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement) =
     Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),
   ) as Row[];
 
-export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
-  one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
-
 /** Id of the key that seals a database; null if it has none yet: it is named before sealing. */
-export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ?? null;
+export const keyIdIn = (db: DatabaseSync): string | null => metaIn(db)["key"] ?? null;
 
 export function noteMeta(db: DatabaseSync, name: string, value: string): void {
   rowsIn(db, marking("", name, value));

@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
   ensurePrivateDirectory,
   statIfThere,
 } from "../../files/private-directory.ts";
-import { onState, unusable } from "../../files/state-error.ts";
+import { asStateError, onState, unusable } from "../../files/state-error.ts";
 import type { StoreOptions } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import {
@@ -29,7 +28,7 @@ interface Pending {
 
 /**
  * The database of a state and its locks. Keeps one connection, to one file, for short transactions
- * that never span an await; each checks that the state is still in use. SQLite does not wait, which
+ * that never span an await; each checks that the state is in use. SQLite does not wait, which
  * would block signals: this class retries while it is busy. The connection is never closed: the WAL
  * stays when the process ends, and the next one continues with it.
  */
@@ -91,11 +90,13 @@ export class StateDatabase {
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
     this.file = file;
-    if (isOlder(connection))
-      await this.locks.withAll(this.migrating(), async () => {
-        await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
+    if (isOlder(connection)) {
+      const { clock, waiting } = this.#options;
+      const signal = waiting?.signal ?? new AbortController().signal;
+      await this.locks.withAll({ deadline: clock.elapsed() + 30_000, signal }, async () => {
+        await this.converse("BEGIN IMMEDIATE", migrate);
       });
-    await this.#retryBusy(() => checkUsable(connection, this.path));
+    }
     return connection;
   }
 
@@ -103,11 +104,20 @@ export class StateDatabase {
     return onState(this.path, () => statIfThere(this.path))?.ino;
   }
 
-  /** How long a migration waits for who uses a vault. */
-  migrating(): Waiting {
-    const { clock, waiting } = this.#options;
-    const signal = waiting?.signal ?? new AbortController().signal;
-    return { deadline: clock.elapsed() + 30_000, signal };
+  /** Does the work in one transaction of its own connection, whether the state is in use or not. */
+  async converse<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
+    const db = await this.#retryBusy(() => openDatabase(this.path));
+    if (db === null) throw unusable(this.path, "it was removed meanwhile");
+    try {
+      await this.#retryBusy(() => db.exec(begin));
+      const result = await work(db);
+      await this.#retryBusy(() => db.exec("COMMIT"));
+      return result;
+    } catch (error) {
+      throw asStateError(this.path, error);
+    } finally {
+      db.close();
+    }
   }
 
   /** Runs queries on one snapshot. */

@@ -12,7 +12,7 @@ import type { Lock } from "../../documents/state.ts";
 import { labelTaken, lockLost, type VaultRow } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
-import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
+import { dialect, keyIdIn, marksOf, metaIn, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
 
@@ -57,7 +57,8 @@ export class SqliteState extends StoredState {
   }
 
   async locks(): Promise<Lock[]> {
-    return (await this.database.open()) === null ? [] : this.database.locks.holders();
+    const { length } = await this.read({ sql: "SELECT 1" });
+    return length === 0 ? [] : this.database.locks.holders();
   }
 
   async whole(): Promise<SqliteWhole> {
@@ -95,13 +96,13 @@ export class SqliteState extends StoredState {
     const file = String(database.file);
     const [oldest, noted] = await database.read((db) => [
       one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
-      metaOf(db, "file"),
+      metaIn(db)["file"],
     ]);
     const old = pruning("", oldest, this.now());
     if (old.length > 0) await this.change(() => old, "unsynced");
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.
-      const former = metaOf(db, "file") ?? file;
+      const former = metaIn(db)["file"] ?? file;
       noteMeta(db, "file", file);
       if (former !== file) rowsIn(db, raising(dialect, "copies"));
       return former !== file;

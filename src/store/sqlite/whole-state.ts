@@ -1,17 +1,6 @@
-import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import {
-  createDatabase,
-  isOlder,
-  keyIdIn,
-  marksOf,
-  migrate,
-  one,
-  openDatabase,
-  retryBusyDatabase,
-  snapshotIn,
-} from "./database.ts";
+import { keyIdIn, marksOf, one, snapshotIn } from "./database.ts";
 import type { StateDatabase } from "./state-database.ts";
 import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
 import { isListed } from "../document.ts";
@@ -22,29 +11,23 @@ import { notHere } from "../whole/marks.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { diskOf, refuseNetwork } from "../../files/disk.ts";
-import {
-  checkPrivateDirectory,
-  checkWriters,
-  ensurePrivateDirectory,
-  statIfThere,
-} from "../../files/private-directory.ts";
-import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
+import { unsafeDisk } from "../../files/disk.ts";
+import { checkWriters, statIfThere } from "../../files/private-directory.ts";
+import { asStateError, damagedState, onState } from "../../files/state-error.ts";
 import { keyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<StoredState & { database: StateDatabase }> {
   async read<T>(work: (whole: WholeReader) => T | Promise<T>, isWhole = true): Promise<T | null> {
-    if (!this.#isThere()) return null;
+    const { database, parts } = this.store;
     // Whoever is to claim it or finish its move reads it, too.
-    if (await this.#using("BEGIN", isOlder))
-      await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
-    return await this.#using("BEGIN", async (db) => {
+    if ((await database.open()) === null) return null;
+    return await database.converse("BEGIN", async (db) => {
       // A damaged state gives nothing away as whole, nor takes it in: it is moved aside.
       const problem = isWhole ? problemOf(db) : null;
-      if (problem !== null) throw damagedState(this.store.database.path, problem);
-      return await work(readerOf(db, this.store.parts.keyring));
+      if (problem !== null) throw damagedState(database.path, problem);
+      return await work(readerOf(db, parts.keyring));
     });
   }
 
@@ -53,19 +36,18 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,
   ): Promise<T> {
-    refuseNetwork(this.shown);
-    ensurePrivateDirectory(this.shown);
-    return await this.store.database.locks.withAll(waiting, async () => {
-      createDatabase(this.store.database.path);
-      return await this.#using("BEGIN IMMEDIATE", async (db) => {
-        migrate(db);
-        const marks = marksOf(db);
-        const isUnused = marks.fence !== null || marks.moved !== null;
-        if (isUnused && operation !== "claim" && operation !== "move")
-          throw notHere(this.shown, marks);
-        return await work(new Whole(engineOf(db), marks, this.store.parts.keyring));
-      });
-    });
+    const { database, parts } = this.store;
+    await database.ensure();
+    const make = async (db: DatabaseSync): Promise<T> => {
+      const marks = marksOf(db);
+      const isUnused = marks.fence !== null || marks.moved !== null;
+      if (isUnused && operation === "rekey") throw notHere(this.shown, marks);
+      return await work(new Whole(engineOf(db), marks, parts.keyring));
+    };
+    return await database.locks.withAll(
+      waiting,
+      async () => await database.converse("BEGIN IMMEDIATE", make),
+    );
   }
 
   protected async expectUsable(): Promise<void> {
@@ -84,20 +66,18 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     const { given, folder } = keySource;
     let db: DatabaseSync | null = null;
     let problem: VaultError | null = null;
-    let found: Found = { damage: null, keyId: null, vaults: null, lastBackup: null };
+    let found: ReturnType<typeof read> | null = null;
     try {
       db = await snapshotIn(directory, clock);
-      if (db !== null) found = read(db);
+      found = db && read(db);
     } catch (error) {
       problem = asVaultError(asStateError(this.store.database.path, error));
     }
-    const { keyId, vaults, damage, lastBackup } = found;
-    const key = { id: keyId, opened: 0, problem: null as VaultError | null };
+    const key = { id: found?.keyId ?? null, opened: 0, problem: null as VaultError | null };
     try {
       key.id ??= (await given?.read())?.id ?? null;
-      await keyring.ensure(keyId);
-      if (db !== null && problem === null && damage === null)
-        key.opened = await readerOf(db, keyring).openAll();
+      await keyring.ensure(found?.keyId ?? null);
+      if (db !== null && found?.damage === null) key.opened = await readerOf(db, keyring).openAll();
       // Whoever can write there can take the key away.
       if (given === undefined)
         for (const each of [folder, dirname(folder)]) {
@@ -111,13 +91,13 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     const place: DirectoryFacts = {
       type: "directory",
       directory,
-      damage,
-      disk: diskOf(directory),
-      keyDisk: given === undefined ? diskOf(folder) : null,
+      damage: found?.damage ?? null,
+      disk: unsafeDisk(directory),
+      keyDisk: given === undefined ? unsafeDisk(folder) : null,
       key: { ...key, ...keyPlace(keySource, key.id) },
-      lastBackup,
+      lastBackup: found?.lastBackup ?? null,
     };
-    return { problem, vaults, place };
+    return { problem, vaults: found?.vaults ?? null, place };
   }
 
   override async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
@@ -130,34 +110,9 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     });
     return rekeyed;
   }
-
-  #isThere(): boolean {
-    return checkPrivateDirectory(this.shown) && existsSync(this.store.database.path);
-  }
-
-  /** Does the work in one transaction of its own connection, whatever the database's version. */
-  async #using<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
-    const { clock } = this.store.parts;
-    const { path } = this.store.database;
-    const db = await retryBusyDatabase(clock, path, () => openDatabase(path));
-    if (db === null) throw unusable(path, "it was removed meanwhile");
-    try {
-      await retryBusyDatabase(clock, path, () => db.exec(begin));
-      const result = await work(db);
-      await retryBusyDatabase(clock, path, () => db.exec("COMMIT"));
-      return result;
-    } catch (error) {
-      throw asStateError(path, error);
-    } finally {
-      db.close();
-    }
-  }
 }
 
-type Found = Pick<DirectoryFacts, "damage" | "lastBackup"> &
-  Pick<StateFacts, "vaults"> & { keyId: string | null };
-
-function read(db: DatabaseSync): Found {
+function read(db: DatabaseSync) {
   const count = one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${isListed}`);
   const backup = "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup'";
   return {

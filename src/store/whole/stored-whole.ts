@@ -4,7 +4,7 @@ import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import type { BackupFacts, RekeyFacts, RestoredVault } from "../../documents/state.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { DiskFacts } from "../../files/disk.ts";
+import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { asStateError, isDamaged, onState } from "../../files/state-error.ts";
 import { ofBackup, type GivenKey, type KeyPlace } from "../../secrets/keys.ts";
@@ -43,9 +43,9 @@ export interface DirectoryFacts {
   directory: string;
   /** What SQLite finds wrong with the database first; null if nothing is. */
   damage: string | null;
-  disk: DiskFacts | null;
-  /** Of the key file; null where the key is elsewhere. */
-  keyDisk: DiskFacts | null;
+  /** The file systems of the state and of its key file, where what is kept is not safe. */
+  disk: UnsafeFileSystem | null;
+  keyDisk: UnsafeFileSystem | null;
   /** Its id, if there is one; how many values it opens, and why it cannot be used or one does not open. */
   key: KeyPlace & { id: string | null; opened: number; problem: VaultError | null };
   /** The journal's newest backup. */
