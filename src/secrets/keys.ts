@@ -135,7 +135,8 @@ function writeKeyFile(path: string, material: Buffer): void {
   );
 }
 
-function notAKeyFile(path: string, why: string): VaultError {
+/** The error for a key file that is damaged, or another one. */
+export function notAKeyFile(path: string, why: string): VaultError {
   const hint = "restore the key file from its backup; it was not changed";
   return unusable(path, why, { hint }, "the key file");
 }

@@ -1,6 +1,11 @@
-import { existsSync } from "node:fs";
 import { VaultError } from "../errors.ts";
-import { copyFormerKey, keyFileOf, makeKeyFile, readKeyFile } from "../secrets/keys.ts";
+import {
+  copyFormerKey,
+  keyFileOf,
+  makeKeyFile,
+  notAKeyFile,
+  readKeyFile,
+} from "../secrets/keys.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 
@@ -33,10 +38,10 @@ export class Keyring {
    */
   async key(id: string): Promise<SealingKey> {
     const { given } = this.#source;
-    const own = this.#cached.has(id) ? undefined : await given?.read();
-    if (own !== undefined && own.id !== id) throw this.#lacking(id, own);
-    const key = own ?? (await this.find(id));
-    if (key === null) throw this.#lacking(id);
+    const known = this.#cached.get(id);
+    // What a file has must not stand in for a wrong key that is given.
+    const key = known ?? (given === undefined ? await this.find(id) : await given.read());
+    if (key?.id !== id) throw this.#lacking(id, key);
     return this.#keep(key);
   }
 
@@ -48,10 +53,8 @@ export class Keyring {
   /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
     const { given } = this.#source;
-    const there = this.#cached.get(id) ?? this.#fromFile(id);
-    const own = there ?? (await given?.read());
+    const own = this.#cached.get(id) ?? this.#fromFile(id) ?? (await given?.read());
     const key = own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
-    // What a file has must not stand in for a wrong key that is given: `key` tells that.
     return given === undefined && key !== null ? this.#keep(key) : key;
   }
 
@@ -71,12 +74,10 @@ export class Keyring {
     const path = keyFileOf(this.#source.folder, id);
     const key = readKeyFile(path, { uid: this.#source.uid, warn: this.#warn });
     if (key === null || key.id === id) return key;
-    throw new VaultError("state", `the key file ${path} has another key (${key.id})`, {
-      hint: "restore the key file from its backup; it was not changed",
-    });
+    throw notAKeyFile(path, `it has another key (${key.id})`);
   }
 
-  #lacking(id: string, other?: SealingKey): VaultError {
+  #lacking(id: string, other: SealingKey | null): VaultError {
     const { folder, given, flag } = this.#source;
     const file = keyFileOf(folder, id);
     const what = `the secrets in ${this.#state} are encrypted with key ${id}`;
@@ -85,14 +86,11 @@ export class Keyring {
       return new VaultError("state", `the key file ${file} is missing, and ${what}`, {
         hint: `copy it there from its backup, or from another machine that uses this state; or set that key with ${ways} (no other key opens them)`,
       });
-    const has = other === undefined ? "" : `, and ${given.by} has key ${other.id}`;
-    const isThere = existsSync(file)
-      ? `${file} has that key`
-      : `put the file of that key at ${file}`;
-    return new VaultError("state", `wrong key: ${what}${has}; nothing was changed`, {
+    const has = `${given.by} has key ${other?.id}`;
+    return new VaultError("state", `wrong key: ${what}, and ${has}; nothing was changed`, {
       hint:
         flag === undefined || flag === given.by
-          ? `set ${given.by} to key ${id}; or leave it out: ${isThere}`
+          ? `set ${given.by} to key ${id}; or leave it out, with the file of that key at ${file}`
           : `set key ${id} with ${flag}`,
     });
   }
