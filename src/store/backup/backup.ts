@@ -9,15 +9,15 @@ import { asStateError, onState, unusable } from "../../files/state-error.ts";
 import { isKnown, parseStored, type VaultColumns } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import * as sqlite from "../sqlite/database.ts";
-import { quoted, type Row, type Table } from "../tables.ts";
-import { WholeReader, type Engine } from "../whole/whole.ts";
+import type { Row, Table } from "../tables.ts";
+import { Whole, WholeReader, type Engine } from "../whole/whole.ts";
 
 const isUnusable = "the backup cannot be used";
 
 /** What is in a backup. */
 export type Holdings = Pick<BackupFacts, "vaults" | "pending" | "keyId" | "format">;
 
-/** Copies tables of a state into an empty database; rows one by one take half the time of lists. */
+/** Copies tables of a state into an empty database. */
 export async function copyInto(
   db: DatabaseSync,
   source: WholeReader,
@@ -25,21 +25,11 @@ export async function copyInto(
   signal?: AbortSignal,
 ): Promise<void> {
   sqlite.migrate(db);
-  const { state, key, predecessors, copies, doubts } = source.marks;
+  const { state, predecessors, copies, doubts } = source.marks;
   sqlite.noteMeta(db, "state", state);
-  if (key !== null) sqlite.noteMeta(db, "key", key);
-  for (const [name, value] of Object.entries({ predecessors, copies, doubts }))
-    sqlite.noteMeta(db, name, JSON.stringify(value));
-  for (const table of of)
-    for await (const rows of source.rows(table)) {
-      signal?.throwIfAborted();
-      const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== "seq");
-      const marks = columns.map(() => "?").join(", ");
-      const insert = db.prepare(
-        `INSERT INTO ${table} (${columns.map(quoted).join(", ")}) VALUES (${marks})`,
-      );
-      for (const row of rows) insert.run(...columns.map((name) => row[name] ?? null));
-    }
+  const copy = new Whole(engineOf(db, signal), sqlite.marksOf(db), source.keyring);
+  await copy.mark({ predecessors, copies, doubts });
+  await copy.takeAll(source, of);
 }
 
 /** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
@@ -125,10 +115,11 @@ export function problemOf(db: DatabaseSync): string | null {
  * Runs the SQL of operations on a whole state in a transaction of a connection. Between statements
  * the process hears signals.
  */
-export const engineOf = (db: DatabaseSync): Engine => ({
+export const engineOf = (db: DatabaseSync, signal?: AbortSignal): Engine => ({
   ...sqlite.dialect,
   query: async (statement) => {
     await setImmediate();
+    signal?.throwIfAborted();
     return sqlite.rowsIn<Row>(db, statement);
   },
 });

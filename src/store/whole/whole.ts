@@ -4,7 +4,7 @@ import type { VaultColumns } from "../document.ts";
 import { columns, mapSealed, resealing, unsealWith } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
-import { inserting, keys, marking, ofState } from "../tables.ts";
+import { appendingAlone, inserting, keys, marking, ofState } from "../tables.ts";
 import type { Owner } from "../steps/rows.ts";
 import type { Marks } from "./marks.ts";
 
@@ -62,7 +62,7 @@ export interface Engine extends Dialect {
 export class WholeReader {
   readonly marks: Marks;
   protected readonly engine: Engine;
-  protected readonly keyring: Pick<Keyring, "key">;
+  readonly keyring: Pick<Keyring, "key">;
 
   constructor(engine: Engine, marks: Marks, keyring: Pick<Keyring, "key">) {
     this.engine = engine;
@@ -149,18 +149,17 @@ export class WholeReader {
 
 /** A whole state in an operation's transaction: nobody else uses it, and who did has lost it. */
 export class Whole extends WholeReader {
-  /** Takes in all of another state, with its key's id. Returns the number of known vaults. */
-  async takeAll(source: WholeReader): Promise<number> {
+  /** Takes in tables of another state, with its key's id. Returns the number of known vaults. */
+  async takeAll(source: WholeReader, of = tables): Promise<number> {
     const { key } = source.marks;
     if (key !== null) await this.mark({ key });
     let known = 0;
-    for (const table of tables) {
+    for (const table of of)
       for await (const rows of source.rows(table)) {
         await this.put(table, rows);
         if (table === "vaults")
           known += rows.filter(({ status }) => status === "open" || status === "closed").length;
       }
-    }
     return known;
   }
 
@@ -191,8 +190,7 @@ export class Whole extends WholeReader {
 
   /** Appends an entry about the state itself; as `ofState`. */
   async note(...of: Parameters<typeof ofState>): Promise<void> {
-    const { detail, ...entry } = ofState(...of);
-    await this.put("journal", [{ ...entry, detail: JSON.stringify(detail) }]);
+    await this.engine.query(appendingAlone(this.engine, ofState(...of)));
   }
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
