@@ -275,7 +275,7 @@ export function writingBeside(
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
-    parts.push((put) => replacing(prefix, service, seen.breaker, claim, from, put));
+    parts.push((put) => replacing(dialect, service, seen.breaker, claim, from, put));
   const add = (table: Table, rows: readonly object[]): void => {
     const columns = Object.keys(rows[0] ?? {});
     parts.push((put) => inserting(dialect, table, columns, put(JSON.stringify(rows)), from));

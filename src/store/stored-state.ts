@@ -207,8 +207,9 @@ export abstract class StoredState implements Store {
       now: () => Math.round(this.now()),
       read: async () => note(breakerIn(await this.read(breakerOf(dialect.prefix, service)))),
       replace: async (before, next) => {
-        const { prefix, open } = dialect;
-        const statement = written((put) => replacing(prefix, service, before, next, open, put));
+        const statement = written((put) =>
+          replacing(dialect, service, before, next, dialect.open, put),
+        );
         const [done] = await this.change(() => [statement], "unsynced");
         if (done !== undefined) note(next);
         return done !== undefined;
@@ -218,12 +219,8 @@ export abstract class StoredState implements Store {
 
   async breakers(): ReturnType<Store["breakers"]> {
     // Others only say whether their service answers probes.
-    const rows = await this.read({
-      sql: `SELECT * FROM ${this.dialect.prefix}breakers WHERE since > 0`,
-    });
-    return (rows as Awaited<ReturnType<Store["breakers"]>>).toSorted((a, b) =>
-      a.service < b.service ? -1 : 1,
-    );
+    const sql = `SELECT * FROM ${this.dialect.prefix}breakers WHERE since > 0 ORDER BY service`;
+    return (await this.read({ sql })) as Awaited<ReturnType<Store["breakers"]>>;
   }
 
   async #names(condition: string, ...values: string[]): Promise<ListedName[]> {

@@ -151,10 +151,9 @@ export const sharedTables = (prefix: string, own: Own): string => `
   )${own.keyed}`;
 
 const breakerNames = Object.keys(closed) as (keyof Breaker)[];
-const breakerColumns = breakerNames.map(quoted);
 
 export const breakerOf = (prefix: string, service: string): Statement => ({
-  sql: `SELECT ${breakerColumns.join(", ")} FROM ${prefix}breakers WHERE service = $1`,
+  sql: `SELECT ${breakerNames.map(quoted).join(", ")} FROM ${prefix}breakers WHERE service = $1`,
   values: [service],
 });
 
@@ -163,19 +162,17 @@ export const breakerIn = ([row]: readonly unknown[]): Breaker =>
 
 /** SQL that writes a breaker if it is still as read and `from` has a row; returns a row then. */
 export function replacing(
-  prefix: string,
+  dialect: Dialect,
   service: string,
   before: Breaker,
   breaker: Breaker,
   from: string,
   put: Put,
 ): string {
-  const marks = breakerNames.map((name) => put(breaker[name]));
-  if (before.version === 0)
-    return `INSERT INTO ${prefix}breakers (${breakerColumns.join(", ")}, service) SELECT ${marks.join(", ")}, ${put(service)} FROM ${from}
-      WHERE true ON CONFLICT DO NOTHING RETURNING 1 AS done`;
-  return `UPDATE ${prefix}breakers SET ${breakerColumns.map((column, n) => `${column} = ${marks[n]}`).join(", ")}
-    WHERE service = ${put(service)} AND version = ${put(before.version)} AND EXISTS (SELECT 1 FROM ${from}) RETURNING 1 AS done`;
+  const list = put(JSON.stringify([{ service, ...breaker }]));
+  const columns = ["service", ...breakerNames];
+  return `${inserting(dialect, "breakers", columns, list, from)}
+    WHERE breakers.version = ${put(before.version)} RETURNING 1 AS done`;
 }
 
 /**

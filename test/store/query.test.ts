@@ -16,7 +16,8 @@ it("numbers name values, as in PostgreSQL, in any order and as often as they sta
 
 it("the version of a breaker is a value, so that all versions share one statement", () => {
   const at = (version: number): string =>
-    written((put) => replacing("", "service", { ...closed, version }, closed, dialect.open, put))
-      .sql;
+    written((put) =>
+      replacing(dialect, "service", { ...closed, version }, closed, dialect.open, put),
+    ).sql;
   expect(at(7)).toBe(at(8));
 });
