@@ -68,15 +68,17 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
   return `${format}:${key.id}:${sealed.toString("base64")}`;
 }
 
-/** @throws `state` if the value was sealed with another key or for another place, or was changed */
-export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
+/**
+ * Opens a sealed value; `key` is null where a state names none.
+ * @throws `state` if the value was sealed with another key or for another place, or was changed
+ */
+export function unseal(key: SealingKey | null, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
   if (version !== format) throw cannotBeOpened(place, `its format is not ${format}`);
-  if (keyId !== key.id)
-    throw cannotBeOpened(
-      place,
-      `it is encrypted with key ${keyId ?? ""}, and the key in use is ${key.id}`,
-    );
+  if (key === null || keyId !== key.id) {
+    const own = key === null ? "there is none in use" : `the key in use is ${key.id}`;
+    throw cannotBeOpened(place, `it is encrypted with key ${keyId ?? ""}, and ${own}`);
+  }
   const bytes = Buffer.from(body, "base64");
   const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
   if (!whole) throw cannotBeOpened(place, "it is truncated or garbled");

@@ -1,7 +1,7 @@
 import type { Breaker } from "../exchange/breaker.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
-import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isObject } from "../protocol/json.ts";
@@ -164,13 +164,7 @@ export function mapSealed<
 export const resealing =
   (from: SealingKey | null, to: SealingKey) =>
   (place: VaultPlace, value: string): string =>
-    keyIdOf(value) === to.id ? value : seal(to, place, unsealWith(from, place, value));
-
-/** As `unseal`, with the key that a state names, if it names one. */
-export function unsealWith(key: SealingKey | null, place: VaultPlace, value: string): string {
-  if (key === null) throw cannotBeOpened(place, "the state names no key");
-  return unseal(key, place, value);
-}
+    keyIdOf(value) === to.id ? value : seal(to, place, unseal(from, place, value));
 
 export const sinceColumns = (prefix: string): string =>
   ["copies", "doubts"]

@@ -1,7 +1,6 @@
-import type { Counters } from "../exchange/counting.ts";
-import type { ExchangeState } from "../exchange/states.ts";
+import type { Outcome } from "../exchange/counting.ts";
 import type { VaultPlace } from "../secrets/sealing.ts";
-import { columnsOf, mapSealed, type VaultColumns } from "./document.ts";
+import { columnsOf, mapSealed } from "./document.ts";
 import { placeOf, VaultRows } from "./steps/rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import type { Row } from "./tables.ts";
@@ -38,11 +37,7 @@ export const droppingFormer = (prefix: string): string =>
   [...formerTables.slice(1), "vaults_1"].map((table) => `DROP TABLE ${prefix}${table};`).join(" ");
 
 /** What the rows are as documents, with the superseded fingerprints and what runs have begun. */
-export interface Documents {
-  vaults: VaultColumns[];
-  spent: Row[];
-  runs: Row[];
-}
+export type Documents = Record<"vaults" | "spent" | "runs", object[]>;
 
 /** `anew` seals without the state's id, which bound shared values; labels were sealed, too. */
 export function documentsOf(
@@ -58,42 +53,39 @@ export function documentsOf(
     const { id = null, label } = row;
     const place = { service: String(row["service"]), uuid: String(row["uuid"]) };
     const own = exchanges?.get(id) ?? [];
+    const opened =
+      typeof label === "string" ? openLabel(placeOf(place, "vaults.label", ""), label) : null;
+    const pairs = (credentials?.get(id) ?? []).map(
+      (pair) => fieldsOf(pair) as unknown as CredentialsRow,
+    );
     const rows = new VaultRows({
       ...place,
       at: "",
-      vault: {
-        ...vaultOf(row, own),
-        label:
-          typeof label === "string" ? openLabel(placeOf(place, "vaults.label", ""), label) : null,
-      },
-      credentials: (credentials?.get(id) ?? [])
-        .map((pair) => fieldsOf(pair) as unknown as CredentialsRow)
-        .toSorted((a, b) => a.generation - b.generation),
+      vault: { ...vaultOf(row, own), label: opened },
+      credentials: pairs.toSorted((a, b) => a.generation - b.generation),
       exchanges: own.map(exchangeOf),
       refusals: new Map(
-        (refusals?.get(id) ?? []).map((refused): [string, string | null] => [
-          String(refused["combination"]),
-          refused["fingerprint"] as string | null,
+        (refusals?.get(id) ?? []).map(({ combination, fingerprint }) => [
+          String(combination),
+          fingerprint as string | null,
         ]),
       ),
     });
     rows.trim();
     documents.vaults.push(mapSealed(columnsOf(rows), anew));
-    const begun = own.filter(({ run }) => typeof run === "string");
-    const runs = begun.map((row) => {
-      const digest = (row["digest"] ?? null) as string | null;
-      const kept = Object.fromEntries(runColumns.map((name) => [name, row[name] ?? null]));
-      return mapSealed({ ...place, exchange: String(row["id"]), ...kept, digest }, anew) as Row;
-    });
     // Of one run, the newest exchange.
-    documents.runs.push(...new Map(runs.map((row) => [row["run"], row])).values());
+    const begun = new Map(own.map((exchange) => [exchange["run"], exchange]));
+    for (const { id: exchange, run, operation, state, delivered, ...more } of begun.values()) {
+      if (typeof run !== "string") continue;
+      const { digest = null, delivery = null } = more as Record<string, string | null>;
+      const begunIn = { ...place, run, exchange: String(exchange), operation, state, delivered };
+      documents.runs.push(mapSealed({ ...begunIn, digest, delivery }, anew));
+    }
     for (const { fingerprint = null } of superseded?.get(id) ?? [])
       documents.spent.push({ ...place, fingerprint });
   }
   return documents;
 }
-
-const runColumns = ["run", "operation", "state", "delivered", "delivery"];
 
 const flags = /^(?:limited|forgotten|proven|elsewhere|refused|ended|delivered|saveOwed|adopted)$/;
 
@@ -114,12 +106,6 @@ const fieldsOf = (row: Row): Record<string, unknown> =>
 
 function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
   const number = (name: string): number => Number(row[name]);
-  const carried: Counters = {
-    unackedStarts: number("unackedStarts"),
-    unansweredStarts: number("unansweredStarts"),
-    failedAttempts: number("failedAttempts") + number("quietStarts"),
-    possiblyFailed: number("possiblyFailed") + number("quietStarts"),
-  };
   const read = exchanges.findLast(
     (each) =>
       each["operation"] === "get" && each["newGeneration"] !== null && each["adopted"] === 0,
@@ -127,25 +113,23 @@ function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
   const { id: _, ...fields } = fieldsOf(row);
   return {
     ...(fields as unknown as VaultRow),
-    carried,
+    carried: {
+      unackedStarts: number("unackedStarts"),
+      unansweredStarts: number("unansweredStarts"),
+      failedAttempts: number("failedAttempts") + number("quietStarts"),
+      possiblyFailed: number("possiblyFailed") + number("quietStarts"),
+    },
     carriedUpTo: (exchanges.at(-1)?.["id"] ?? null) as string | null,
     lastReadAt: (read?.["startedAt"] ?? null) as string | null,
   };
 }
 
-function exchangeOf(row: Row): ExchangeRow {
-  const state = row["state"] as ExchangeState;
-  return {
-    ...(fieldsOf(row) as unknown as ExchangeRow),
-    outcome:
-      row["newGeneration"] !== null
-        ? "success"
-        : state === "rejected"
-          ? "refused"
-          : state === "intent"
-            ? "none"
-            : "free",
-    sole: false,
-    by: null,
-  };
-}
+/** Outcome of a start that has brought no pair, by the state of its exchange. */
+const outcomes: Readonly<Record<string, Outcome>> = { rejected: "refused", intent: "none" };
+
+const exchangeOf = (row: Row): ExchangeRow => ({
+  ...(fieldsOf(row) as unknown as ExchangeRow),
+  outcome: row["newGeneration"] === null ? (outcomes[String(row["state"])] ?? "free") : "success",
+  sole: false,
+  by: null,
+});

@@ -56,7 +56,7 @@ function second(db: DatabaseSync): void {
     return value;
   });
   for (const [table, rows] of Object.entries(documents))
-    for (const row of rows as object[]) {
+    for (const row of rows) {
       const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
       rowsIn(db, { sql, values: [JSON.stringify([row])] });
     }

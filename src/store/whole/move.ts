@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { StoredWhole } from "./stored-whole.ts";
+import { marksAt, type StoredWhole, type WholePlace } from "./stored-whole.ts";
 import type { Fence, Marks } from "./marks.ts";
 import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
-import type { Whole, WholePlace, WholeReader } from "./whole.ts";
-import { marksAt } from "./whole.ts";
+import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
 /**
@@ -43,7 +42,7 @@ export async function moveState(
       // A target that refuses does not take this move any more: the state is used as before.
       if (own?.move === fence.move)
         await whole.mark({ fence: null, moved: isRefused ? null : fence });
-      else if (!isRefused && moved?.move !== fence.move) throw canceledMove(from.shown);
+      else if (!isRefused && moved?.move !== fence.move) throw meanwhile(from.shown);
     });
     if (isRefused) throw vaults;
     return { vaults };
@@ -99,13 +98,13 @@ async function receive(
   const { state, taken, canceled } = marks;
   if (state !== fence.target) throw notThatOne(from.shown, fence);
   if (taken.includes(fence.move)) return null;
-  if (canceled.includes(fence.move)) return canceledMove(from.shown);
+  if (canceled.includes(fence.move)) return meanwhile(from.shown);
   if (marks.fence !== null || marks.moved !== null || !(await target.isEmpty())) {
     await target.mark({ canceled: [...canceled, fence.move] });
     return inTheWay(fence.to);
   }
   const vaults = await from.read(async (source) => {
-    if (source.marks.fence?.move !== fence.move) throw canceledMove(from.shown);
+    if (source.marks.fence?.move !== fence.move) throw meanwhile(from.shown);
     const count = await target.takeAll(source);
     const { state: left, predecessors: former, copies, doubts } = source.marks;
     const predecessors = withPredecessors(marks, [left, ...former]);
@@ -152,11 +151,7 @@ export async function prepareClaim(
     await from.transact("claim", waiting, async (whole) => {
       const { fence, moved, copies, doubts } = whole.marks;
       if (fence?.move !== seen?.fence?.move || moved?.move !== seen?.moved?.move)
-        throw new VaultError(
-          "state",
-          `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
-          { next: [noted(command`vault status --state ${shown}`, "says where it is")] },
-        );
+        throw meanwhile(shown);
       const gone = [moved, fence].flatMap((each) => each?.target ?? []);
       const predecessors = withPredecessors(whole.marks, gone);
       await whole.mark({
@@ -198,10 +193,12 @@ const inTheWay = (shown: string): VaultError =>
     next: [command`vault help shared-state`],
   });
 
-const canceledMove = (shown: string): VaultError =>
-  new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
-    next: [command`vault state move --to LOCATION`],
-  });
+const meanwhile = (shown: string): VaultError =>
+  new VaultError(
+    "state",
+    `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
+    { next: [noted(command`vault status --state ${shown}`, "says where it is")] },
+  );
 
 const notThatOne = (shown: string, { to }: Fence): VaultError =>
   new VaultError(

@@ -19,8 +19,8 @@ import { StateHistory } from "../sqlite/history.ts";
 import type { Owner, VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { appendingAlone, marking, ofState } from "../tables.ts";
-import { withPredecessors } from "./marks.ts";
-import { marksAt, tables, WholePlace, type WholeReader } from "./whole.ts";
+import { withPredecessors, type Marks } from "./marks.ts";
+import { tables, type Whole, type WholeOperation, type WholeReader } from "./whole.ts";
 
 /** A state, and operations on the whole of it. */
 export type State = StoredState & { whole(): Promise<StoredWhole> };
@@ -76,17 +76,42 @@ export interface Restore {
 
 const isUnwritable = "the backup cannot be written";
 
+/** A place for a state, local or in a database. Methods throw `state` if it cannot be used. */
+export type WholePlace = Pick<StoredWhole, "shown" | "read" | "transact">;
+
+/** What a state says of its moves, also where a vault of it is damaged; null if nothing is there. */
+export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
+  await place.read(({ marks }) => marks, false);
+
 /** Operations on a whole state. Each engine's method does what only that engine needs. */
-export abstract class StoredWhole<Store extends StoredState = StoredState> extends WholePlace {
+export abstract class StoredWhole<Store extends StoredState = StoredState> {
+  /** For messages and marks: a directory, or an address without its password. */
   readonly shown: string;
   readonly store: Store;
 
   constructor(store: Store) {
-    super();
     this.shown = store.shown;
     this.store = store;
   }
 
+  /**
+   * Reads a snapshot while others go on; null if nothing is there.
+   * @throws `state` for a damaged one, unless `isWhole` is false
+   */
+  abstract read<T>(
+    work: (whole: WholeReader) => T | Promise<T>,
+    isWhole?: boolean,
+  ): Promise<T | null>;
+  /**
+   * Does the work in one transaction once no vault is in use; if it throws, nothing is changed.
+   * Nobody begins anything meanwhile; a stall does no harm. Makes a missing local state.
+   * @throws `busy`, `interrupted`; `state` for one that was moved, unless the operation handles it
+   */
+  abstract transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   abstract inspect(): Promise<StateFacts>;
   /** @throws `state` if it is missing or not used any more, and where its key is missing */

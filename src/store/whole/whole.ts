@@ -1,7 +1,6 @@
-import type { Waiting } from "../../exchange/ports.ts";
-import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { columns, mapSealed, resealing, unsealWith } from "../document.ts";
+import { columns, mapSealed, resealing } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
 import { appendingAlone, inserting, keys, marking, ofState } from "../tables.ts";
@@ -10,34 +9,6 @@ import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */
 export type WholeOperation = "claim" | "move" | "rekey";
-
-/** A place for a state, local or in a database. Methods throw `state` if it cannot be used. */
-export abstract class WholePlace {
-  /** For messages and marks: a directory, or an address without its password. */
-  abstract readonly shown: string;
-  /**
-   * Reads a snapshot while others go on; null if nothing is there.
-   * @throws `state` for a damaged one, unless `isWhole` is false
-   */
-  abstract read<T>(
-    work: (whole: WholeReader) => T | Promise<T>,
-    isWhole?: boolean,
-  ): Promise<T | null>;
-  /**
-   * Does the work in one transaction once no vault is in use; if it throws, nothing is changed.
-   * Nobody begins anything meanwhile; a stall does no harm. Makes a missing local state.
-   * @throws `busy`, `interrupted`; `state` for one that was moved, unless the operation handles it
-   */
-  abstract transact<T>(
-    operation: WholeOperation,
-    waiting: Waiting,
-    work: (whole: Whole) => Promise<T>,
-  ): Promise<T>;
-}
-
-/** What a state says of its moves, also where a vault of it is damaged; null if nothing is there. */
-export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
-  await place.read(({ marks }) => marks, false);
 
 /** Rows that are read at a time. */
 const batch = 200;
@@ -81,7 +52,7 @@ export class WholeReader {
     let opened = 0;
     const key = given ?? (await this.key());
     const open = (place: VaultPlace, value: string): string => {
-      unsealWith(key, place, value);
+      unseal(key, place, value);
       opened += 1;
       return value;
     };

@@ -6,8 +6,7 @@ import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { moveState, prepareClaim } from "../../../src/store/whole/move.ts";
-import type { StoredWhole } from "../../../src/store/whole/stored-whole.ts";
-import type { WholePlace } from "../../../src/store/whole/whole.ts";
+import type { StoredWhole, WholePlace } from "../../../src/store/whole/stored-whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
 import { localBeside, sharedState, type SharedState } from "../../support/shared-state.ts";
@@ -302,7 +301,7 @@ describe("a move that is given up", () => {
     const stalled = hooked(to, received, { before: async () => await claim(a, target) });
     await expect(moveState(a.place, stalled, patient(target.clock))).rejects.toMatchObject({
       code: "state",
-      message: expect.stringContaining("was canceled") as string,
+      message: expect.stringContaining("was moved or claimed meanwhile") as string,
     });
     expect(await vaults(target.another())).toEqual([]);
     await goesOn(a.open(), target, a.id);
@@ -362,7 +361,7 @@ describe("a move that is given up", () => {
       expect(await vaults(a.open())).toBeNull();
       await expect(moveState(a.place, to, patient(target.clock))).rejects.toMatchObject({
         code: "state",
-        message: expect.stringContaining("was canceled") as string,
+        message: expect.stringContaining("was moved or claimed meanwhile") as string,
       });
       await goesOn(a.open(), target, a.id);
       expect(await vaults(target.another())).toEqual(how === "by the command" ? [] : [b.id]);
