@@ -265,7 +265,7 @@ export function writingBeside(
 ): ((put: Put) => string)[] {
   const { prefix } = dialect;
   const { before, after } = made;
-  const { service, uuid, at, by, begunIn, seen } = after;
+  const { service, uuid, begunIn, seen, journal } = after;
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
@@ -295,13 +295,6 @@ export function writingBeside(
           AND EXISTS (SELECT 1 FROM ${from})`,
       );
   }
-  const entries = after.journal.map(({ detail, ...entry }) => ({
-    at,
-    service,
-    uuid,
-    ...entry,
-    detail: { ...detail, by },
-  }));
-  if (entries.length > 0) parts.push((put) => appending(dialect, entries, from, put));
+  if (journal.length > 0) parts.push((put) => appending(dialect, journal, from, put));
   return parts;
 }

@@ -13,13 +13,15 @@ import type {
   RunExchange,
   VaultRecord,
 } from "../exchange/records.ts";
+import { fingerprint } from "../protocol/fingerprint.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
 import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
-import { placeOf, type Since } from "./steps/rows.ts";
+import { placeOf, type Since, type VaultRows } from "./steps/rows.ts";
+import { completeCreation } from "./steps/vault.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** Vaults that are read at a time. */
@@ -161,7 +163,7 @@ export abstract class StoredState implements Store {
   async beginCreation({ id, service, kind, externalRef }: Creation): Promise<void> {
     await this.prepareCreation();
     const detail = { kind, externalRef, by: this.parts.by };
-    const entry = { at: this.time(), service, uuid: "", exchange: id, event: "creating", detail };
+    const entry = { at: this.time(), service, exchange: id, event: "creating", detail };
     await this.record(appendingAlone(this.dialect, entry));
   }
 
@@ -170,8 +172,10 @@ export abstract class StoredState implements Store {
     const deadline = this.parts.clock.elapsed() + 30_000;
     const waiting = { deadline, signal: new AbortController().signal };
     const session = await this.lock(creation.service, vault.uuid, waiting);
+    const complete = (rows: VaultRows, isTaken: boolean): number =>
+      completeCreation(rows, creation, isTaken ? { ...vault, label: undefined } : vault);
     try {
-      return await session.completeCreation(creation, vault);
+      return await session.runLabeling(complete, [fingerprint(session.uuid, vault.credentials)]);
     } finally {
       await session.release();
     }
@@ -263,7 +267,7 @@ export abstract class StoredState implements Store {
   }
 
   /** The time for rows and entries, ISO 8601. */
-  protected time(): string {
+  time(): string {
     return new Date(this.now()).toISOString();
   }
 }

@@ -208,20 +208,6 @@ export interface JournalEntry {
   detail: Record<string, unknown>;
 }
 
-/** An entry about the state itself; `now` is in milliseconds since the epoch. */
-export const ofState = (
-  event: string,
-  now: number,
-  detail: JournalEntry["detail"],
-): JournalEntry => ({
-  at: new Date(now).toISOString(),
-  service: "",
-  uuid: "",
-  exchange: null,
-  event,
-  detail,
-});
-
 /** SQL that appends journal entries in order, if `from` has a row; returns a row for each. */
 export function appending(
   dialect: Dialect,
@@ -234,9 +220,14 @@ export function appending(
   return `${inserting(dialect, "journal", columns, put(JSON.stringify(list)), from)} RETURNING 1 AS done`;
 }
 
-/** Appends entries of a writer without the lock of a vault. */
-export const appendingAlone = (dialect: Dialect, ...entries: JournalEntry[]): Statement =>
-  written((put) => appending(dialect, entries, dialect.open, put));
+/** Appends an entry of a writer without a vault's lock: about the state, if it names no vault. */
+export const appendingAlone = (
+  dialect: Dialect,
+  entry: Pick<JournalEntry, "at" | "event" | "detail"> & Partial<JournalEntry>,
+): Statement => {
+  const whole = { service: "", uuid: "", exchange: null, ...entry };
+  return written((put) => appending(dialect, [whole], dialect.open, put));
+};
 
 /** Removes entries and runs' exchanges that are kept no longer (exchange ids sort by time), if any. */
 export function pruning(

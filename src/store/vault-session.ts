@@ -3,7 +3,7 @@ import type { Breaker } from "../exchange/breaker.ts";
 import type { Lock } from "../documents/state.ts";
 import type { Clock, VaultSession, Waiting } from "../exchange/ports.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
+import type { Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { retryWhileBusy } from "../files/lock-file.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
@@ -84,15 +84,6 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
     await this.run((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
-  }
-
-  /** Implements `Store.completeCreation`. */
-  async completeCreation(creation: Creation, { label, ...vault }: CreatedVault): Promise<number> {
-    return await this.runLabeling(
-      (rows, isTaken) =>
-        vaults.completeCreation(rows, creation, isTaken ? vault : { ...vault, label }),
-      [fingerprint(this.uuid, vault.credentials)],
-    );
   }
 
   /** As `run`. A label that another vault has is no reason to lose what else the step records. */

@@ -21,6 +21,7 @@ import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
+import type { JournalEntry } from "../tables.ts";
 
 /** The vault that sealed values are bound to. */
 export interface Owner {
@@ -153,7 +154,7 @@ export class VaultRows implements Owner {
   seen: Seen | null = null;
   /** What the run keeps in which the exchange is begun that is new; `digest` is sealed. */
   begunIn: { digest: string | null; delivery: string | null } | null = null;
-  journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[] = [];
+  journal: JournalEntry[] = [];
 
   constructor(given: Given) {
     Object.assign(this, given);
@@ -224,7 +225,8 @@ export class VaultRows implements Owner {
 
   /** Adds a journal entry; `detail` never holds a secret. */
   log(event: string, exchange: string | null, detail: Record<string, unknown> = {}): void {
-    this.journal.push({ event, exchange, detail });
+    const { at, service, uuid, by } = this;
+    this.journal.push({ at, service, uuid, event, exchange, detail: { ...detail, by } });
   }
 
   /**

@@ -161,7 +161,7 @@ export async function prepareClaim(
         copies: copies + 1,
         doubts: doubts + 1,
       });
-      await whole.note("claimed", store.now(), { from: shown });
+      await whole.note({ at: store.time(), event: "claimed", detail: { from: shown } });
     });
   };
 }

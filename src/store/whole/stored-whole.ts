@@ -18,7 +18,7 @@ import { openSnapshot } from "../sqlite/database.ts";
 import { StateHistory } from "../sqlite/history.ts";
 import type { Owner, VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
-import { appendingAlone, marking, ofState } from "../tables.ts";
+import { appendingAlone, marking } from "../tables.ts";
 import { withPredecessors, type Marks } from "./marks.ts";
 import { tables, type Whole, type WholeOperation, type WholeReader } from "./whole.ts";
 
@@ -134,8 +134,8 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
     await this.expectUsable();
     const { dialect, parts } = this.store;
-    const { clock, warn, keyring } = parts;
-    const now = clock.now();
+    const { warn, keyring } = parts;
+    const at = this.store.time();
     try {
       const holdings = await replaceLater(file, async (temporary) => {
         await this.read(async (source) => {
@@ -154,7 +154,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
         });
         const copied = await contentsOf(temporary, keyring, warn);
         const { vaults, pending, keyId } = copied;
-        const entry = ofState("backup", now, { file, vaults, pending, keyId });
+        const entry = { at, event: "backup", detail: { file, vaults, pending, keyId } };
         // After the snapshot, so that all in it is known elsewhere; and before the file is there: a
         // crash in between leaves none that the state does not know of.
         await this.store
@@ -164,7 +164,6 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
           );
         return copied;
       });
-      const at = new Date(now).toISOString();
       return { ...holdings, file, bytes: statSync(file).size, at };
     } catch (error) {
       throw asStateError(file, error, isUnwritable);
@@ -194,9 +193,9 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
 
   async #restoreAll(file: string, source: WholeReader, waiting: Waiting): Promise<RestoreFacts> {
     const { store } = this;
-    const { dialect, parts } = store;
+    const { dialect } = store;
     const from = await source.key();
-    const at = new Date(parts.clock.now()).toISOString();
+    const at = store.time();
     const rowsAt = (row: VaultColumns): VaultRows => rowsOf(row, source.marks, at);
     const counted: string[] = [];
     for await (const row of source.vaults()) counted.push(...countedThere(rowsAt(row)).ids);
@@ -238,7 +237,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
     ]);
     const taken = vaults.filter(({ reason }) => reason === "taken").length;
     await store.record(
-      appendingAlone(dialect, ofState("restored", parts.clock.now(), { file, taken })),
+      appendingAlone(dialect, { at: store.time(), event: "restored", detail: { file, taken } }),
       marking(dialect.prefix, "predecessors", JSON.stringify(predecessors)),
     );
     const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
@@ -252,8 +251,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
    * @throws `busy`, `interrupted`; `state` if a value does not open, and nothing is changed
    */
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
-    const { keyring, clock } = this.store.parts;
-    const make = await keyring.fresh(given);
+    const make = await this.store.parts.keyring.fresh(given);
     return await this.transact("rekey", waiting, async (whole) => {
       const from = whole.marks.key;
       const to = make();
@@ -265,7 +263,8 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
       await whole.mark({ key: to.id });
       // Everything opens with it, or the transaction ends here.
       const values = await whole.openAll(to);
-      await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
+      const detail = { from, to: to.id, values };
+      await whole.note({ at: this.store.time(), event: "rekeyed", detail });
       return { from, to: to.id, values, machines: [...machines].sort() };
     });
   }

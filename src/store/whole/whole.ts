@@ -3,7 +3,7 @@ import type { VaultColumns } from "../document.ts";
 import { columns, mapSealed, resealing } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
-import { appendingAlone, inserting, keys, marking, ofState } from "../tables.ts";
+import { appendingAlone, inserting, keys, marking } from "../tables.ts";
 import type { Owner } from "../steps/rows.ts";
 import type { Marks } from "./marks.ts";
 
@@ -159,9 +159,9 @@ export class Whole extends WholeReader {
     for (const list of lists) await this.engine.query({ sql, values: [`[${list.join(",")}]`] });
   }
 
-  /** Appends an entry about the state itself; as `ofState`. */
-  async note(...of: Parameters<typeof ofState>): Promise<void> {
-    await this.engine.query(appendingAlone(this.engine, ofState(...of)));
+  /** Appends an entry about the state itself. */
+  async note(entry: Parameters<typeof appendingAlone>[1]): Promise<void> {
+    await this.engine.query(appendingAlone(this.engine, entry));
   }
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
