@@ -34,10 +34,6 @@ export interface Route {
   proxy?: Proxy;
 }
 
-/** Whether the proxy forwards each request, rather than a connection. */
-export const isForwarded = (route: Route): route is Required<Route> =>
-  route.proxy !== undefined && route.origin.protocol === "http:";
-
 /** A call that was given up: after its time, in milliseconds, or canceled. */
 export class GivenUp extends Error {
   readonly timeoutMs: number | undefined;

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import { defined } from "../defined.ts";
 import type { Failure, Progress, Proxy, Route } from "./causes.ts";
-import { failureOf, GivenUp, isForwarded, proxyFailure, proxyRefusal } from "./causes.ts";
+import { failureOf, GivenUp, hostOf, proxyFailure, proxyRefusal } from "./causes.ts";
 import type { HttpRequest, WholeResponse } from "./http.ts";
 
 export interface ConnectionOptions {
@@ -41,20 +41,15 @@ const triesAtMost = 3;
 /** Why a request was not written: since the connection was made, it has not been ready. */
 class NotReady extends Error {}
 
-/**
- * Makes a connection to a service, which the first request opens. For an http service behind a
- * proxy, the request carries the whole URL, as proxies expect.
- */
+/** Makes a connection to a service, which the first request opens. */
 export function makeConnection(options: ConnectionOptions): Connection {
   const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
   const route: Route = { origin, ...defined({ proxy }) };
-  const forwarder = isForwarded(route) ? route.proxy : undefined;
-  const toProxy = forwarder && { host: origin.host, ...proxyAuthorization(forwarder) };
   let isReady = false;
   let connecting: AbortController | undefined;
 
-  const client = new Client((forwarder?.url ?? origin).origin, {
+  const client = new Client(origin.origin, {
     // Its own limits leave out the time in which an answer comes byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -91,8 +86,8 @@ export function makeConnection(options: ConnectionOptions): Connection {
       client.dispatch(
         {
           method,
-          path: forwarder === undefined ? path : `${origin.origin}${path}`,
-          headers: { ...headers, ...toProxy },
+          path,
+          headers,
           body: body === undefined ? null : JSON.stringify(body),
         },
         {
@@ -133,9 +128,6 @@ export function makeConnection(options: ConnectionOptions): Connection {
         try {
           const body = await dispatch(request, progress, either);
           const { head, sentAt } = progress as Required<Progress>;
-          // The proxy's own answer: it forwarded nothing.
-          if (head.httpStatus === 407 && isForwarded(route))
-            return failureOf(proxyRefusal(407, route), route);
           return { ...head, body, sentAt };
         } catch (error) {
           if (error instanceof NotReady) continue;
@@ -152,9 +144,8 @@ export function makeConnection(options: ConnectionOptions): Connection {
 type Connected = buildConnector.Callback;
 
 /**
- * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: an
- * https service is reached through CONNECT, so that the proxy sees nothing. An abort ends the
- * attempt. The error is a ProxyFailure if the proxy does not lead there.
+ * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: by CONNECT, so that what comes after it
+ * is the service's own. An abort ends the attempt. The error is a ProxyFailure if the proxy does not lead there.
  */
 function openSocket(
   route: Route,
@@ -185,21 +176,22 @@ function openSocket(
   if (proxy === undefined) return connect(origin, connected);
   const way = { origin, proxy };
   connect(proxy.url, (error, socket) => {
-    if (error !== null) connected(proxyFailure(error, way), null);
-    else if (isForwarded(route)) connected(null, socket);
-    else
-      tunnel(socket, way, (failure) => {
-        if (failure === undefined) connect(origin, connected, socket);
-        else connected(failure, null);
-      });
+    if (error !== null) return connected(proxyFailure(error, way), null);
+    tunnel(socket, way, (failure) => {
+      if (failure !== undefined) connected(failure, null);
+      else if (origin.protocol === "http:") connected(null, socket);
+      else connect(origin, connected, socket);
+    });
   });
 }
 
 /** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
 function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) => void): void {
   const { origin, proxy } = way;
-  const target = `${origin.hostname}:${origin.port || "443"}`;
-  const headers = { host: target, ...proxyAuthorization(proxy) };
+  const target = hostOf(origin);
+  const [user, password] = [proxy.url.username, proxy.url.password].map(decodeURIComponent);
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const headers = { host: target, ...(user !== "" && { "proxy-authorization": authorization }) };
   const client = new Client(proxy.url.origin, {
     connect: (_, connected) => queueMicrotask(() => connected(null, socket)),
     headersTimeout: 0,
@@ -216,11 +208,4 @@ function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) =>
       onResponseError: (_, error) => made(proxyFailure(error, way)),
     },
   );
-}
-
-/** The header with the credentials of a proxy's URL, if it has any. */
-function proxyAuthorization({ url }: Proxy): Record<string, string> {
-  if (url.username === "") return {};
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return { "proxy-authorization": `Basic ${Buffer.from(pair).toString("base64")}` };
 }

@@ -252,7 +252,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
 });
 
 describe("an http service through a proxy", () => {
-  test("the whole URL is in the request; both calls use one connection", async () => {
+  test("it goes through a tunnel as well; both calls use one connection", async () => {
     const service = await httpServer();
     const proxy = await startProxy({
       hosts: { "vault.example": service.port },
@@ -263,16 +263,25 @@ describe("an http service through a proxy", () => {
     });
     expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(await client.call(endCall, never)).toMatchObject({ type: "answer" });
-    expect(proxy.asked.map((line) => line.replace(/vault\/credit.*\//, "…/"))).toEqual([
-      "POST http://vault.example:8080/vaultsvc/v1-2/…/get-start",
-      "PUT http://vault.example:8080/vaultsvc/v1-2/…/get-end",
-    ]);
+    expect(proxy.asked).toEqual(["CONNECT vault.example:8080"]);
     expect(proxy.connections).toHaveLength(1);
     expect(service.requests.map(({ headers }) => headers.host)).toEqual([
       "vault.example:8080",
       "vault.example:8080",
     ]);
   });
+
+  test.each([403, 502])(
+    "an answer of the proxy's own, HTTP %i, is no answer of the service: not sent",
+    async (refuses) => {
+      const proxy = await startProxy({ refuses });
+      const client = clientOf("http://vault.example", { proxy: proxyAt(proxy.url, "HTTP_PROXY") });
+      expect(await client.call(startCall, never)).toMatchObject({
+        type: "not-sent",
+        cause: `the proxy ${proxy.host} does not connect to vault.example:80 (HTTP ${refuses})`,
+      });
+    },
+  );
 
   test("407 is the proxy's own: not sent", async () => {
     const proxy = await startProxy({ credentials: "ada:secret" });

@@ -1,6 +1,6 @@
 import { connect, createConnection, createServer, type Socket } from "node:net";
 import type { IncomingMessage, RequestListener } from "node:http";
-import { createServer as createHttpServer, request as httpRequest } from "node:http";
+import { createServer as createHttpServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Dice } from "./dice.ts";
@@ -159,26 +159,9 @@ export async function startProxy({
     "127.0.0.1",
   ];
 
+  // It makes tunnels alone.
   const forward: RequestListener = (request, response) => {
-    const status = refusal(request);
-    if (status !== undefined) {
-      response
-        .writeHead(status, { "proxy-authenticate": 'Basic realm="proxy"' })
-        .end("<html>no</html>");
-      return;
-    }
-    const { hostname, port, pathname } = new URL(request.url ?? "");
-    const [onPort, host] = place(hostname, port || "80");
-    const { "proxy-authorization": _, ...headers } = request.headers;
-    const onward = httpRequest(
-      { host, port: onPort, path: pathname, method: request.method, headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    onward.on("error", () => response.writeHead(502).end());
-    request.pipe(onward);
+    response.writeHead(refusal(request) ?? 405).end();
   };
   const tunnel = (request: IncomingMessage, socket: Duplex): void => {
     socket.on("error", () => undefined);
