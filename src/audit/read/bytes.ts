@@ -81,16 +81,13 @@ export class TextValues<T> {
 
 export const uuidLength = 36;
 
-/** Bytes of a row: those of a vault's number plus 1, 0 if it is free; those of its uuid. */
-const rowLength = 4 + uuidLength;
-
 /** Numbers uuids by appearance, from 0. Compares bytes: text keys would take four times as long. */
 export class VaultTable {
   readonly #limit: number;
-  /** Rows by hash, each uuid beside its number: saves cache misses, a twentieth of a replay. */
-  #rows = viewOf(Buffer.alloc(1024 * rowLength));
+  /** By hash: of uuids with the same one, those after the first have the next free ones. */
+  readonly #numbers = new Map<number, number>();
   /** The uuids in lower case, by number. */
-  readonly #uuids: string[] = [];
+  #uuids = viewOf(Buffer.alloc(1024 * uuidLength));
   readonly #wanted = viewOf(Buffer.alloc(uuidLength));
 
   constructor(limit: number) {
@@ -107,72 +104,57 @@ export class VaultTable {
    *
    * @throws `invalid-input` for too many vaults.
    */
-  at({ bytes, view }: Bytes, from: number): number {
+  at({ view }: Bytes, from: number): number {
     for (let at = 0; at < uuidLength; at += 4) {
       const word = view.getInt32(from + at, true);
       // The bit that makes a letter a small one, and changes no digit.
       this.#wanted.view.setInt32(at, word | ((word & 0x40404040) >>> 1), true);
     }
-    const known = this.#rows.view.getInt32(this.#rowOfWanted(), true);
-    if (known > 0) return known - 1;
-    const uuid = bytes.toString("latin1", from, from + uuidLength);
-    return isUuid(uuid) ? this.#add(uuid.toLowerCase()) : -1;
-  }
-
-  uuid(number: number): string {
-    return this.#uuids[number] as string;
-  }
-
-  /** Returns where the row of the wanted uuid is, or the free one that it would take. */
-  #rowOfWanted(): number {
-    const { bytes, view } = this.#rows;
-    // As many as a power of two, so that the last bits of a hash are one of them.
-    const last = bytes.length / rowLength - 1;
-    const hash = Math.imul(hashOf(this.#wanted, 0, uuidLength, false), 0x85ebca6b) >>> 10;
-    for (let row = hash & last; ; row = (row + 1) & last) {
-      const at = row * rowLength;
-      if (view.getInt32(at, true) === 0 || isAt(this.#wanted, this.#rows, at + 4)) return at;
+    for (let hash = hashOf(this.#wanted, 0, uuidLength, false) >>> 2; ; hash += 1) {
+      const number = this.#numbers.get(hash);
+      if (number === undefined) return this.#add(hash);
+      if (isAt(this.#wanted, this.#uuids, number * uuidLength)) return number;
     }
   }
 
-  /** Adds the vault of the wanted uuid. */
-  #add(uuid: string): number {
-    if (this.#uuids.length === this.#limit)
+  uuid(number: number): string {
+    const from = number * uuidLength;
+    return this.#uuids.bytes.toString("latin1", from, from + uuidLength);
+  }
+
+  /** Adds the vault of the wanted bytes, if they are a uuid. */
+  #add(hash: number): number {
+    const { size } = this.#numbers;
+    if (!isUuid(this.#wanted.bytes.toString("latin1"))) return -1;
+    if (size === this.#limit)
       throw new VaultError(
         "invalid-input",
         `more than ${grouped(this.#limit)} vaults in these items`,
         { hint: "give it the items of fewer vaults" },
       );
-    const size = this.#uuids.push(uuid);
-    this.#put(size);
-    if (4 * size * rowLength > 3 * this.#rows.bytes.length) {
-      this.#rows = viewOf(Buffer.alloc(2 * this.#rows.bytes.length));
-      for (const [number, one] of this.#uuids.entries()) {
-        this.#wanted.bytes.write(one, "latin1");
-        this.#put(number + 1);
-      }
-    }
-    return size - 1;
-  }
-
-  #put(number: number): void {
-    const row = this.#rowOfWanted();
-    this.#rows.view.setInt32(row, number, true);
-    this.#rows.bytes.set(this.#wanted.bytes, row + 4);
+    const { bytes } = this.#uuids;
+    if (size * uuidLength === bytes.length) this.#uuids = viewOf(Buffer.concat([bytes, bytes]));
+    this.#uuids.bytes.set(this.#wanted.bytes, size * uuidLength);
+    this.#numbers.set(hash, size);
+    return size;
   }
 }
 
-export const newline = 0x0a;
-export const carriageReturn = 0x0d;
-export const space = 0x20;
-export const quote = 0x22;
-export const comma = 0x2c;
-export const colon = 0x3a;
-export const backslash = 0x5c;
-export const openList = 0x5b;
-export const closeList = 0x5d;
-export const openObject = 0x7b;
-export const closeObject = 0x7d;
+/** The bytes that mean something in JSON and in tables. */
+export const ascii = {
+  newline: 0x0a,
+  carriageReturn: 0x0d,
+  space: 0x20,
+  quote: 0x22,
+  apostrophe: 0x27,
+  comma: 0x2c,
+  colon: 0x3a,
+  openList: 0x5b,
+  backslash: 0x5c,
+  closeList: 0x5d,
+  openObject: 0x7b,
+  closeObject: 0x7d,
+} as const;
 
 /** Returns the offset of the first quotation mark, backslash or control character. */
 export function endOfString({ bytes, view }: Bytes, from: number, to: number): number {
@@ -187,8 +169,8 @@ export function endOfString({ bytes, view }: Bytes, from: number, to: number): n
       word;
     if ((marks & 0x80808080) !== 0) break;
   }
-  for (let byte = bytes[at] as number; byte >= space && at < to; byte = bytes[++at] as number)
-    if (byte === quote || byte === backslash) break;
+  for (let byte = bytes[at] as number; byte >= ascii.space && at < to; byte = bytes[++at] as number)
+    if (byte === ascii.quote || byte === ascii.backslash) break;
   return at;
 }
 
@@ -198,14 +180,15 @@ export function endOfValue({ bytes }: Bytes, from: number, to: number, most = In
   let isString = false;
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;
-    if (isString && byte === backslash) at += 1;
-    else if (byte === quote) {
+    if (isString && byte === ascii.backslash) at += 1;
+    else if (byte === ascii.quote) {
       isString = !isString;
       if (depth === 0 && !isString) return at + 1;
     } else if (isString) continue;
-    else if (byte === openObject || byte === openList) {
+    else if (byte === ascii.openObject || byte === ascii.openList) {
       if (++depth > most) return -1;
-    } else if ((byte === closeObject || byte === closeList) && --depth <= 0) return at + 1;
+    } else if ((byte === ascii.closeObject || byte === ascii.closeList) && --depth <= 0)
+      return at + 1;
   }
   return -1;
 }

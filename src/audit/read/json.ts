@@ -1,17 +1,4 @@
-import {
-  type Bytes,
-  closeList,
-  closeObject,
-  colon,
-  comma,
-  endOfValue,
-  openList,
-  openObject,
-  quote,
-  space,
-  textOf,
-  uuidLength,
-} from "./bytes.ts";
+import { ascii, type Bytes, endOfValue, textOf, uuidLength } from "./bytes.ts";
 import {
   alike,
   type Fields,
@@ -70,6 +57,8 @@ export abstract class Cutter {
   /** Whether reading has stopped: the rest is passed over. */
   protected hasStopped = false;
   protected readonly sink: Sink;
+  /** Names for the values of rows, each from an offset on: joined exports have several. */
+  protected readonly headers: { offset: number; names: readonly string[] }[] = [];
   /** The byte that ends a line; undefined if lines mean nothing. */
   readonly lineEnd: number | undefined;
 
@@ -79,8 +68,12 @@ export abstract class Cutter {
   }
 
   /** Returns the columns of a record that was taken, from its bytes. */
-  fieldsOf(bytes: Buffer, _offset: number): Fields {
-    return parse(textOf(bytes)).fields;
+  fieldsOf(bytes: Buffer, offset: number): Fields {
+    return parse(textOf(bytes), 0, this.namesAt(offset)).fields;
+  }
+
+  protected namesAt(offset: number): readonly string[] | undefined {
+    return this.headers.findLast((one) => one.offset <= offset)?.names;
   }
 
   /** Makes a text of what stands for it in the input. */
@@ -124,13 +117,13 @@ export abstract class Cutter {
   protected takePlain(given: Bytes, from: number, to: number, list?: string): number {
     const { reader } = this.sink;
     const { bytes } = given;
-    if (reader === undefined || bytes[from] !== openObject) return -1;
+    if (reader === undefined || bytes[from] !== ascii.openObject) return -1;
     const end = reader.readObject(given, from, to);
     if (end < 0) return -1;
     let after = end;
     if (this.lineEnd !== undefined) {
       while (bytes[after] !== this.lineEnd && after < to)
-        if ((bytes[after++] as number) > space) return -1;
+        if ((bytes[after++] as number) > ascii.space) return -1;
       if (after++ === to) return -1;
     }
     const entry = reader.entry(given, this.next, from, end);
@@ -171,13 +164,6 @@ export class JsonCutter extends Cutter {
   readonly #stack: Container[] = [{ isList: true, name: "", key: undefined, hasItems: false }];
   /** Where the last element ends. */
   #last = 0;
-  /** The names of all rows, by the first ones with them. */
-  readonly #headers: { offset: number; names: readonly string[] }[] = [];
-
-  override fieldsOf(bytes: Buffer, offset: number): Fields {
-    const names = this.#headers.findLast((one) => one.offset <= offset)?.names;
-    return parse(textOf(bytes), 0, names).fields;
-  }
 
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     this.#last = from;
@@ -190,16 +176,16 @@ export class JsonCutter extends Cutter {
     const { bytes } = given;
     const byte = bytes[from] as number;
     const place = this.#place;
-    if (byte <= space || byte === comma || byte === colon) return from + 1;
-    if (byte === openObject) return this.#takeObject(given, from, to, isEnd);
-    if (byte === openList) return this.#takeList(given, from, to, isEnd);
-    if (byte === closeObject || byte === closeList) {
+    if (byte <= ascii.space || byte === ascii.comma || byte === ascii.colon) return from + 1;
+    if (byte === ascii.openObject) return this.#takeObject(given, from, to, isEnd);
+    if (byte === ascii.openList) return this.#takeList(given, from, to, isEnd);
+    if (byte === ascii.closeObject || byte === ascii.closeList) {
       if (this.#stack.length > 1) this.#stack.pop();
       this.#place.key = undefined;
       return from + 1;
     }
     if (this.#stack.length === 1) return from + 1;
-    const end = byte === quote ? endOfValue(given, from, to) : endOfWord(bytes, from, to);
+    const end = byte === ascii.quote ? endOfValue(given, from, to) : endOfWord(bytes, from, to);
     if (end < 0 || (end === to && !isEnd)) return isEnd ? to : -1;
     if (place.isList) return this.#takeWhole(given, from, end);
     place.key =
@@ -233,8 +219,8 @@ export class JsonCutter extends Cutter {
       // Items may be in lists of lists beside what looks like names.
       const isOther = text.includes("{") && parse(text, 0, names).reason !== undefined;
       if (isOther) return this.#open(given, from, true);
-      if (this.#headers.at(-1)?.names !== names)
-        this.#headers.push({ offset: given.offset + from, names });
+      if (this.headers.at(-1)?.names !== names)
+        this.headers.push({ offset: given.offset + from, names });
       return this.#takeWhole(given, from, end, names);
     }
     place.names = namesOf(text);
@@ -257,9 +243,9 @@ export class JsonCutter extends Cutter {
   protected override takeLong(given: Bytes, from: number, to: number, reason = tooLong): number {
     const place = this.#place;
     const { bytes } = given;
-    if (!place.hasItems && bytes[from] === openObject) return this.#open(given, from, false);
-    const isRow = place.isList && !bytes.subarray(from, to).includes(openObject);
-    if (bytes[from] === openList && !isRow) return this.#open(given, from, true);
+    if (!place.hasItems && bytes[from] === ascii.openObject) return this.#open(given, from, false);
+    const isRow = place.isList && !bytes.subarray(from, to).includes(ascii.openObject);
+    if (bytes[from] === ascii.openList && !isRow) return this.#open(given, from, true);
     this.#stop(reason, given, from);
     return from;
   }
@@ -267,7 +253,7 @@ export class JsonCutter extends Cutter {
   /** Takes an object, or what is in a list: an item may be written as a string. */
   #takeWhole(given: Bytes, from: number, to: number, names?: readonly string[]): number {
     const place = this.#place;
-    const isObject = given.bytes[from] === openObject;
+    const isObject = given.bytes[from] === ascii.openObject;
     const text = textOf(given.bytes, from, to);
     const parsed = parse(text, 0, names);
     const { value, fields, likeness, isText, reason } = parsed;
@@ -308,7 +294,13 @@ export class JsonCutter extends Cutter {
 function endOfWord(bytes: Buffer, from: number, to: number): number {
   let at = from;
   for (let byte = bytes[at] as number; at < to; byte = bytes[++at] as number)
-    if (byte <= space || byte === comma || byte === closeObject || byte === closeList) break;
+    if (
+      byte <= ascii.space ||
+      byte === ascii.comma ||
+      byte === ascii.closeObject ||
+      byte === ascii.closeList
+    )
+      break;
   return at === from ? from + 1 : at;
 }
 
@@ -349,7 +341,8 @@ export class LineCutter extends Cutter {
     new JsonCutter({
       record: (record) => {
         // A row cannot be read again without its names.
-        if (bytes[record.from] !== openList) records.push({ ...record, line, list: undefined });
+        if (bytes[record.from] !== ascii.openList)
+          records.push({ ...record, line, list: undefined });
       },
       skip: (_line, _reason, part, isEnd) => {
         unread.push(part);

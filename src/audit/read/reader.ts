@@ -2,22 +2,15 @@ import { defined } from "../../defined.ts";
 import { type Choice, timeIn } from "../columns/choose.ts";
 import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import {
+  ascii,
   type Bytes,
   TextValues,
   type VaultTable,
-  backslash,
-  closeObject,
-  colon,
-  comma,
   copyOf,
   endOfString,
   endOfValue,
   hashOf,
   isAt,
-  openList,
-  openObject,
-  quote,
-  space,
   uuidLength,
   viewOf,
 } from "./bytes.ts";
@@ -33,8 +26,6 @@ export interface Layout extends Choice {
   vaults: VaultTable;
   classifier: Classifier;
 }
-
-const apostrophe = 0x27;
 
 /** The roles that count. The others are read from an item only for a report. */
 const counting = ["time", "action", "vault", "outcome", "id", "reason", "endpoint"] as const;
@@ -126,7 +117,7 @@ export class ItemReader {
     for (const [index, slot] of this.#slots.entries()) {
       if (slot < 0) continue;
       const from = cells[2 * index] as number;
-      if (bytes[from] === apostrophe) return false;
+      if (bytes[from] === ascii.apostrophe) return false;
       this.#set(slot, from, cells[2 * index + 1] as number);
     }
     return true;
@@ -156,25 +147,25 @@ export class ItemReader {
         const start = at;
         at = this.#afterBlanks(bytes, at);
         if (at >= to) return -1;
-        if (bytes[at] === closeObject) return at + 1;
-        if (bytes[at] !== (index === 0 ? openObject : comma)) return -1;
+        if (bytes[at] === ascii.closeObject) return at + 1;
+        if (bytes[at] !== (index === 0 ? ascii.openObject : ascii.comma)) return -1;
         at = this.#afterBlanks(bytes, at + 1);
-        if (bytes[at] !== quote)
-          return bytes[at] === closeObject && index === 0 && at < to ? at + 1 : -1;
+        if (bytes[at] !== ascii.quote)
+          return bytes[at] === ascii.closeObject && index === 0 && at < to ? at + 1 : -1;
         const end = endOfString(given, at + 1, to);
-        if (end >= to || bytes[end] !== quote) return -1;
+        if (end >= to || bytes[end] !== ascii.quote) return -1;
         key = keys.texts.get(given, at + 1, end);
         at = this.#afterBlanks(bytes, end + 1);
-        if (bytes[at] !== colon) return -1;
+        if (bytes[at] !== ascii.colon) return -1;
         at = this.#afterBlanks(bytes, at + 1);
-        if (bytes[at] === quote) at += 1;
+        if (bytes[at] === ascii.quote) at += 1;
         if (at >= to) return -1;
         // As far as a value that is no text: another one may begin with what this one does.
         if (index === usual.length && index < mostUsual)
           usual.push({ text: copyOf(given, start, at), length: at - start, key });
       }
       at =
-        bytes[at - 1] === quote
+        bytes[at - 1] === ascii.quote
           ? this.#readText(given, at, to, key.slot)
           : this.#readValue(given, at, to, key);
       if (at < 0) return -1;
@@ -186,8 +177,8 @@ export class ItemReader {
     const { bytes } = given;
     let at = endOfString(given, from, to);
     if (slot < 0 || slot === reason)
-      while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
-    if (at >= to || bytes[at] !== quote) return -1;
+      while (bytes[at] === ascii.backslash) at = endOfString(given, at + 2, to);
+    if (at >= to || bytes[at] !== ascii.quote) return -1;
     if (slot >= 0) this.#set(slot, from, at);
     return at + 1;
   }
@@ -197,10 +188,10 @@ export class ItemReader {
     const { bytes } = given;
     const byte = bytes[from] as number;
     // The gap that is known may end in a blank or at a quote.
-    if (byte === quote || byte <= space) return -1;
-    if (byte === openObject && within !== undefined)
+    if (byte === ascii.quote || byte <= ascii.space) return -1;
+    if (byte === ascii.openObject && within !== undefined)
       return slot < 0 ? this.readObject(given, from, to, within) : -1;
-    if (byte === openObject || byte === openList) {
+    if (byte === ascii.openObject || byte === ascii.openList) {
       const isOther = slot < 0 && within === undefined;
       const end = isOther ? endOfValue(given, from, to, deepest) : -1;
       return end >= 0 && bytes.subarray(from, end).includes(this.#lineEnd) ? -1 : end;
@@ -218,7 +209,7 @@ export class ItemReader {
   /** Returns the offset of the first byte that is no blank: of NDJSON the end of a line is none. */
   #afterBlanks(bytes: Buffer, from: number): number {
     let at = from;
-    while ((bytes[at] as number) <= space && bytes[at] !== this.#lineEnd) at += 1;
+    while ((bytes[at] as number) <= ascii.space && bytes[at] !== this.#lineEnd) at += 1;
     return at;
   }
 

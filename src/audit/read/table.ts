@@ -1,4 +1,4 @@
-import { carriageReturn, newline, quote, space, textOf, type Bytes } from "./bytes.ts";
+import { ascii, textOf, type Bytes } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
 import { alike, isWrapper, itemIn, parse, unlike, type Fields, type Looked } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/looks.ts";
@@ -27,9 +27,7 @@ class RowCutter extends Cutter {
   readonly format: "csv" | "tsv";
   readonly #delimiter: number;
   readonly #headerLine: number;
-  /** Names of the columns, and of those before other headers: joined exports have several. */
   #header: readonly string[] = [];
-  readonly #headers: { offset: number; header: readonly string[] }[] = [];
   #strays = 0;
   // The row at hand.
   /** Where each cell begins and ends, without its quotes. */
@@ -50,8 +48,7 @@ class RowCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer, offset: number): Fields {
     this.#split(bytes, 0, bytes.length);
-    const { header } = this.#headers.find((one) => offset < one.offset) ?? { header: this.#header };
-    return lookedAt(this.#fields(bytes, header)).fields;
+    return lookedAt(this.#fields(bytes, this.namesAt(offset) ?? [])).fields;
   }
 
   override decode(text: string): string {
@@ -85,7 +82,7 @@ class RowCutter extends Cutter {
       return end;
     }
     if (columns === 1 && this.#isEmpty(0)) return end;
-    if (this.#header.length === 0 && this.#takeHeader(bytes)) return end;
+    if (this.#header.length === 0 && this.#takeHeader(given, from)) return end;
     const header = this.#header;
     const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header);
     const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
@@ -93,15 +90,11 @@ class RowCutter extends Cutter {
       sink.add?.(entry);
       return end;
     }
-    const values = Array.from({ length: columns }, (_, index) => this.#cell(bytes, index).trim());
-    const names = new Set(columns < width ? header : values);
-    const isHeader = (columns < width ? values : header).every((one) => names.has(one));
-    if (isHeader && columns * 2 > width && !values.some(looksLikeData)) {
-      // A header with these columns, perhaps in another order, with more or with fewer.
-      this.#headers.push({ offset: given.offset + from, header });
-      this.#header = values;
-      return end;
-    }
+    // A header with these columns, perhaps in another order, with more or with fewer.
+    const values = this.#texts(bytes);
+    const [some, all] = columns < width ? [values, header] : [header, values];
+    const isHeader = columns * 2 > width && some.every((name) => all.includes(name));
+    if (isHeader && this.#takeHeader(given, from)) return end;
     const isCut = columns < width && isEnd && !this.#isWhole;
     const cells = count(columns, "cell");
     const doubt = columns === width ? undefined : `${cells} where the header has ${width}`;
@@ -112,7 +105,7 @@ class RowCutter extends Cutter {
       return end;
     }
     const fields = this.#fields(bytes, header);
-    if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
+    if (![...fields.values()].every((value) => isRule.test(value)))
       sink.record({ line, ...lookedAt(fields), given, from, to, doubt });
     return end;
   }
@@ -128,17 +121,24 @@ class RowCutter extends Cutter {
     return end < 0 ? to : end;
   }
 
-  /** Takes the row as header, a name for each column. Returns false for data: there is none. */
-  #takeHeader(bytes: Buffer): boolean {
-    const cells = Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index));
+  /** Takes the row as header. Returns false for data: the first one makes columns without names. */
+  #takeHeader(given: Bytes, from: number): boolean {
+    const cells = this.#texts(given.bytes);
     const isData = cells.some(looksLikeData);
-    const header = new Set<string>();
+    if (isData && this.#header.length > 0) return false;
+    const names = new Set<string>();
     for (const [index, cell] of cells.entries()) {
-      const name = (!isData && cell.trim()) || `column${index + 1}`;
-      header.add(header.has(name) ? `${name} (${index + 1})` : name);
+      const name = (!isData && cell) || `column${index + 1}`;
+      names.add(names.has(name) ? `${name} (${index + 1})` : name);
     }
-    this.#header = [...header];
+    this.#header = [...names];
+    this.headers.push({ offset: given.offset + from, names: this.#header });
     return !isData;
+  }
+
+  /** Returns the trimmed texts of all cells. */
+  #texts(bytes: Buffer): string[] {
+    return Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index).trim());
   }
 
   #fields(bytes: Buffer, header: readonly string[]): Fields {
@@ -168,8 +168,8 @@ class RowCutter extends Cutter {
     let at = from;
     for (let index = 0; ; index = Math.min(index + 1, maxCells - 1)) {
       this.#count = index + 1;
-      while (bytes[at] === space && at < to) at += 1;
-      if (bytes[at] === quote && at < to) {
+      while (bytes[at] === ascii.space && at < to) at += 1;
+      if (bytes[at] === ascii.quote && at < to) {
         at = this.#splitQuoted(bytes, at + 1, to, index);
         if (this.#isOpen) return to;
       } else {
@@ -201,8 +201,8 @@ class RowCutter extends Cutter {
         if (this.#strays >= mostStrays) break;
         this.#lines += 1;
       }
-      if (byte !== quote) continue;
-      if (bytes[at + 1] === quote && at + 1 < to) {
+      if (byte !== ascii.quote) continue;
+      if (bytes[at + 1] === ascii.quote && at + 1 < to) {
         at += 1;
         continue;
       }
@@ -230,7 +230,7 @@ const isRule = /^[-=+:| ]+$/;
 /** Whether a line names nothing, like `(8 rows)`. */
 const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\d:\d/i.test(text);
 
-const isBlank = (byte: number): boolean => byte === space || byte === carriageReturn;
+const isBlank = (byte: number): boolean => byte === ascii.space || byte === ascii.carriageReturn;
 
 const looksLikeData = (cell: string): boolean =>
   isUuid(cell) || looksLikeAddress(cell) || looksLikeAction(cell) || parseTime(cell) !== null;
@@ -270,7 +270,7 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
 export function formOf(head: Buffer, isWhole: boolean): (sink: Sink) => Cutter {
   const text = textOf(head).replaceAll("\0", "");
   // Cells may have other lines in them.
-  const lineEnd = /^[^\r\n]*\r(?!\r*\n)/.test(text) ? carriageReturn : newline;
+  const lineEnd = /^[^\r\n]*\r(?!\r*\n)/.test(text) ? ascii.carriageReturn : ascii.newline;
   const all = text.split(String.fromCharCode(lineEnd));
   const isFirstWhole = isWhole || all.length > 1;
   // The last line may be incomplete.
