@@ -13,11 +13,11 @@ import { VaultNames, withLabel } from "../cli/vault-name.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { acknowledgeOpen, readEnd, type AckChoice } from "../exchange/end.ts";
-import type { ExchangeContext, EndCall, Reply, Send, Store } from "../exchange/ports.ts";
+import { acknowledgeOpen, type AckChoice } from "../exchange/end.ts";
+import type { ExchangeContext, EndCall, Send, Store } from "../exchange/ports.ts";
 import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
 import { noCredentials, summarize } from "../exchange/records.ts";
-import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
+import { meaningOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import { againOf, waysOn } from "../exchange/ways.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
@@ -216,11 +216,10 @@ async function acknowledgeForeign(
   let unanswered = 0;
   const send: Send = async (sent, signal) => {
     const reply = await context.service.call(sent, signal);
-    const { end, cause, said } = await readEnd(reply, call);
-    const isUnread = reply.type === "answer" && end === "nothing" && said?.end !== "nothing";
-    const read: Reply = isUnread ? { type: "no-answer", cause, answer: reply.answer } : reply;
-    if (read.type === "no-answer") unanswered += 1;
-    return read;
+    const { is, end, cause, answer } = meaningOf(reply, call);
+    if (reply.type === "not-sent" || end !== "nothing" || is === "missing") return reply;
+    unanswered += 1;
+    return reply.type === "answer" ? { type: "no-answer", cause, answer } : reply;
   };
   const reply = await sendSingle({ ...context, service: { ...context.service, call: send } }, call);
   if (reply.type !== "answer") throw refusedSingle(context, reply, call);
@@ -237,7 +236,7 @@ async function acknowledgeForeign(
       by: null,
       acknowledgedAt: new Date(context.clock.now()).toISOString(),
     };
-  const said = dispositionOf(answer, call);
+  const said = meaningOf(reply, call);
   if (said.end !== "refused") throw refusal(said, uuid);
   // It may also have been used by a call of another run, whose answer was lost.
   const before = unanswered > 0 ? ", but an end call before went unanswered" : "";

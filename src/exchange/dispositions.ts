@@ -8,7 +8,7 @@ import {
   object,
   type Answer,
 } from "../protocol/answers.ts";
-import { findEndpoint, type Endpoint, type Kind, type Step } from "../protocol/endpoints.ts";
+import { findEndpoint } from "../protocol/endpoints.ts";
 import { command, noted, type Way } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
 import type { Call, Reply } from "./ports.ts";
@@ -18,7 +18,7 @@ import { classify, errorStatus, type ErrorClass } from "../protocol/classify.ts"
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";
 
-/** What an answer that does not accept a call means for it, by its class (`classify`). */
+/** What a reply that does not accept its call means for it, by its class (`classify`) or its type. */
 interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
@@ -48,7 +48,17 @@ const unknown = {
   next: (uuid: string) => [command`vault status ${uuid}`],
 } as const satisfies Disposition;
 
-const table: Readonly<Record<ErrorClass | "unusable", Disposition>> = {
+const table: Readonly<
+  Record<ErrorClass | "unusable" | Exclude<Reply["type"], "answer">, Disposition>
+> = {
+  "not-sent": {
+    code: "network",
+    what: "no connection to the service",
+    start: "free",
+    end: "nothing",
+    fix: "nothing was sent; run it again when the service is available",
+  },
+  "no-answer": { code: "network", what: "no answer", start: "none", end: "nothing" },
   unusable: {
     code: "service",
     what: "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
@@ -137,29 +147,35 @@ const uncounted = {
   next: undefined,
 } as const satisfies Partial<Disposition>;
 
-/** An answer that does not accept a call, with what it means. */
-export interface Refused extends Disposition {
-  type: "refused";
-  answer: Answer;
+/** What a reply that does not accept its call means for it. */
+export interface Meaning extends Disposition {
   is: keyof typeof table;
+  answer: Answer | undefined;
+  /** What came back, in short. */
+  cause: string;
 }
 
-/** What an answer is for. */
-export type Called =
-  | { step: Step; uuid: string; kind: Kind; operation: Endpoint["operation"] }
-  | { step: Exclude<Call["step"], Step> };
+/** What a reply that does not accept this call means. */
+export function meaningOf(reply: Reply, call: Call): Meaning {
+  if (reply.type === "answer") return meaningOfAnswer(reply.answer, call);
+  const { type: is, answer, cause, hint } = reply;
+  const said = answer && call.step === "start" ? meaningOfAnswer(answer, call) : undefined;
+  // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
+  if (said?.is === "credentials") return said;
+  return { ...table[is], ...(hint && { fix: hint }), is, answer, cause };
+}
 
 /**
- * What an answer to this call means. The endpoint of an extended one may not exist: there, what sounds like a vault that is gone is
- * about the endpoint. A SUCCESS that names another vault says nothing of this one.
+ * The endpoint of an extended call may not exist: there, what sounds like a vault that is gone is about the endpoint. A SUCCESS that
+ * names another vault says nothing of this one.
  */
-export function dispositionOf(answer: Answer, call: Called): Refused {
+function meaningOfAnswer(answer: Answer, call: Call): Meaning {
   const counts = "operation" in call;
   const extended =
     !counts || findEndpoint(call.kind, call.operation, call.step)?.extended !== false;
   const said = isSuccess(answer) ? "unusable" : classify(answer);
   const is = said === "gone" && extended ? "missing" : said;
-  const { start } = table[is];
+  const { start, end, what } = table[is];
   const isUnclear = start === "none" || start === "refused";
   const more: Partial<Disposition> =
     is === "missing" && extended
@@ -169,38 +185,34 @@ export function dispositionOf(answer: Answer, call: Called): Refused {
         : isUnclear && !counts
           ? uncounted
           : {};
-  return { type: "refused", answer, is, ...table[is], ...more };
+  const cause = is === "unusable" ? what : wording(answer);
+  // With neither SUCCESS nor ERROR it settles nothing: a proxy may have written it after the service had processed the call.
+  const status = object(answer.body["responseStatus"])?.["status"];
+  const isNone = status !== "ERROR" && status !== "SUCCESS" && end === "refused";
+  return { ...table[is], ...more, end: isNone ? "nothing" : end, is, answer, cause };
 }
 
 /** The error of a call that was not sent, or refused; `generation` is that of the credentials that were sent. */
-export function refusal(
-  outcome: Refused | (Reply & { type: "not-sent" }),
-  uuid?: string,
-  generation?: number,
-): VaultError {
-  if (outcome.type === "not-sent")
-    return new VaultError("network", `no connection to the service: ${outcome.cause}`, {
-      uuid,
-      hint: outcome.hint ?? "nothing was sent; run it again when the service is available",
-    });
-  const { answer, is, code, what, meaning, fix, next, retry, start } = outcome;
+export function refusal(meaning: Meaning, uuid?: string, generation?: number): VaultError {
+  const { answer, is, code, fix, next, retry, start } = meaning;
   const whose =
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
-  const seconds = is === "rate" ? answer.retryAfter : undefined;
+  const seconds = is === "rate" ? answer?.retryAfter : undefined;
   const wait = seconds === undefined ? "" : ` by ${formatDuration(seconds * 1000)}`;
-  const again = start === "free" && next === undefined ? ", then run it again" : "";
-  const said = is === "unusable" ? "" : ` (${wording(answer)})`;
-  return new VaultError(
-    code,
-    `${what}${whose}${said}${meaning === undefined ? "" : `; ${meaning}`}`,
-    {
-      uuid,
-      service: serviceDetails(answer),
-      retry,
-      hint: fix && `${fix}${wait}${again}`,
-      next: next?.(uuid ?? "VAULT"),
-    },
-  );
+  const again = answer && start === "free" && next === undefined ? ", then run it again" : "";
+  return new VaultError(code, sentence(meaning, whose), {
+    uuid,
+    service: answer && serviceDetails(answer),
+    retry,
+    hint: fix && `${fix}${wait}${again}`,
+    next: next?.(uuid ?? "VAULT"),
+  });
+}
+
+/** What happened, in the service's own words too, and what follows from it. */
+export function sentence({ is, what, cause, meaning }: Meaning, whose = ""): string {
+  const said = is === "unusable" ? "" : is === "not-sent" ? `: ${cause}` : ` (${cause})`;
+  return `${what}${whose}${said}${meaning === undefined ? "" : `; ${meaning}`}`;
 }
 
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */

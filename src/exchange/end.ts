@@ -1,7 +1,6 @@
 import { VaultError, type ErrorFacts, type ErrorKind, type Retry } from "../errors.ts";
-import { isSuccess, object, type Answer } from "../protocol/answers.ts";
+import { isSuccess, type Answer } from "../protocol/answers.ts";
 import { command, type Way } from "../way.ts";
-import type { Refused } from "./dispositions.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
@@ -66,8 +65,7 @@ async function sendEnd(
     await session.recordEnding(id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
     const reply = await endWithGrace(context, call);
-    const { end, code, cause, said } = await readEnd(reply, call);
-    if (end === "accepted") {
+    if (reply.type === "answer" && isSuccess(reply.answer)) {
       await session.acknowledge(id, isLast).catch(async (error: unknown) => {
         if (!(error instanceof VaultError) || error.code !== "state") throw error;
         const hint = "fix the state, which holds the old and the new credentials";
@@ -77,16 +75,18 @@ async function sendEnd(
       });
       return { outcome: "acknowledged" };
     }
+    const { meaningOf, sentence } = await import("./dispositions.ts");
+    const said = meaningOf(reply, call);
+    const { answer, end, code, cause } = said;
     // What was not sent, or was answered, does not leave the call unanswered.
     if (end === "again" || end === "outstanding" || reply.type === "not-sent")
       await session.settle(id, "ending", note(context, code, cause));
     const record = await currentRecord(context);
     exchange = openExchange(record, id);
-    const answer = reply.type === "not-sent" ? undefined : reply.answer;
     if (end === "outstanding") {
-      const why = `${said?.what} (${cause})${said?.meaning === undefined ? "" : `; ${said.meaning}`}`;
-      const next = [...(said?.next?.(uuid) ?? []), command`vault ack ${uuid}`];
-      throw await outstanding(context, exchange, why, { answer, hint: said?.fix, next }, code);
+      const next = [...(said.next?.(uuid) ?? []), command`vault ack ${uuid}`];
+      const facts = { answer, hint: said.fix, next };
+      throw await outstanding(context, exchange, sentence(said), facts, code);
     }
     if (end !== "refused") await throwIfInterrupted(context, exchange);
     const isLate = end === "nothing" && tokenExpiresAt(exchange) <= clock.now();
@@ -114,33 +114,6 @@ async function sendEnd(
     context.emit({ type: "retrying", step: "end", cause: why, waitMs: wait });
     await throwIfInterrupted(context, exchange, clock.sleep(wait, signal));
   }
-}
-
-/** What an end call came to; `nothing`: it is not settled. `said`: what an answer that does not accept it means. */
-interface EndReply {
-  end: Refused["end"] | "accepted";
-  code: ErrorKind;
-  cause: string;
-  said?: Refused;
-}
-
-/**
- * Reads the reply to an end call. An answer with neither SUCCESS nor ERROR is none: a proxy may have written it after the service had
- * processed the call. So is one about the endpoint.
- */
-export async function readEnd(reply: Reply, call: EndCall): Promise<EndReply> {
-  if (reply.type !== "answer") return { end: "nothing", code: "network", cause: reply.cause };
-  const { answer } = reply;
-  const code = "service";
-  if (isSuccess(answer)) return { end: "accepted", code, cause: "" };
-  const { dispositionOf, wording } = await import("./dispositions.ts");
-  const said = dispositionOf(answer, call);
-  const { end } = said;
-  const isError = object(answer.body["responseStatus"])?.["status"] === "ERROR";
-  if (end !== "nothing" && (end !== "refused" || isError))
-    return { end, code: said.code, cause: wording(answer), said };
-  const what = isError ? "no such endpoint" : "with neither SUCCESS nor ERROR";
-  return { end: "nothing", said, code, cause: `HTTP ${answer.httpStatus} ${what}` };
 }
 
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */

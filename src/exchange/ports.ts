@@ -80,7 +80,7 @@ export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 /** How a call ended; nothing is thrown. */
 export type Reply =
   /** Not a byte was written: it surely did not arrive. `lasts`: another try fails likewise, as where a certificate is not trusted. */
-  | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true }
+  | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true; answer?: undefined }
   /** It may have been processed, and no whole JSON answer came back. `isWhole`: a response came, a 5xx or not the service's own. */
   | {
       type: "no-answer";
@@ -88,6 +88,7 @@ export type Reply =
       httpStatus?: number | undefined;
       answer?: Answer | undefined;
       isWhole?: true;
+      hint?: undefined;
     }
   | { type: "answer"; answer: Answer };
 

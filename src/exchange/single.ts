@@ -4,11 +4,11 @@ import { isSuccess, readCreateSuccess, type CreateSuccess } from "../protocol/an
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";
-import { dispositionOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
+import { meaningOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
-import { acceptedBy, claimIfTrial, giveBack, noteStart, outcomeOf } from "./start/breaker-gate.ts";
+import { acceptedBy, claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 
 export type SingleContext = Pick<
   ExchangeContext,
@@ -33,7 +33,7 @@ export async function sendSingle(
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
-    const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
+    const isLimited = meaningOf(reply, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
     if (reply.type === "no-answer" && (call.step !== "end" || signal.aborted)) return reply;
     const { waitMs, inTime } = nextTry(context, attempt, reply);
@@ -58,8 +58,7 @@ export function refusedSingle(
   call: SingleCall | EndCall,
 ): VaultError {
   const uuid = uuidOf(call);
-  if (reply.type !== "no-answer")
-    return refusal(reply.type === "answer" ? dispositionOf(reply.answer, call) : reply, uuid);
+  if (reply.type !== "no-answer") return refusal(meaningOf(reply, call), uuid);
   const step = call.step === "end" ? "acknowledgement" : call.step;
   const hint = "run it again (it does not count toward lockout)";
   return unansweredError(context, step, reply, { uuid, retry: "safe", hint });
@@ -108,9 +107,9 @@ export async function createVault(
     await giveBack(context.breaker, seen);
     throw error;
   });
-  const outcome = await outcomeOf(reply, call, acceptedBy(reply));
-  await noteStart(context.breaker, seen, reply, outcome);
-  const answer = reply.type === "not-sent" ? undefined : reply.answer;
+  const meaning = acceptedBy(reply) === undefined ? meaningOf(reply, call) : undefined;
+  await noteStart(context.breaker, seen, reply, meaning);
+  const { answer } = reply;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);
   const findIt = `look for the external reference ${externalRef} among the audit items in the service's console, delete the vault there, and run it again`;

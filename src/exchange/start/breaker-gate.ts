@@ -3,7 +3,7 @@ import { isSuccess, object, type Answer } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
-import type { Called, Refused } from "../dispositions.ts";
+import type { Meaning } from "../dispositions.ts";
 import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
@@ -179,46 +179,23 @@ export async function giveBack(
   if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
 }
 
-/** What became of a call that the service may count, a start, a delete or a create, and what it counts (`start`). */
-export type CallOutcome<Success = unknown> =
-  | { type: "accepted"; success: Success; start?: never }
-  | (Extract<Reply, { type: "not-sent" }> & { start: "free" })
-  | (Extract<Reply, { type: "no-answer" }> & { start: "none" })
-  | Refused;
-
-/** Decides what the reply to a call means; `success` is what was read of an accepting one. */
-export async function outcomeOf<Success>(
-  reply: Reply,
-  call: Called,
-  success: Success | undefined,
-): Promise<CallOutcome<Success>> {
-  if (success !== undefined) return { type: "accepted", success };
-  if (reply.type === "not-sent") return { ...reply, start: "free" };
-  const { dispositionOf } = await import("../dispositions.ts");
-  if (reply.type === "answer") return dispositionOf(reply.answer, call);
-  const said = reply.answer && dispositionOf(reply.answer, call);
-  // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
-  return said?.is === "credentials" ? said : { ...reply, start: "none" };
-}
-
 /** The whole answer that says SUCCESS. */
 export const acceptedBy = (reply: Reply): Answer | undefined =>
   reply.type === "answer" && isSuccess(reply.answer) ? reply.answer : undefined;
 
-/** Records what the reply to a start, or to a delete or create, says of the service. */
+/** Records what the reply to a start, or to a delete or create, says of the service; `meaning` of one that does not accept it. */
 export async function noteStart(
   breaker: ServiceBreaker,
   seen: Seen,
   reply: Reply,
-  outcome: CallOutcome,
+  meaning?: Meaning,
 ): Promise<void> {
   const { at: startedAt, claim } = seen;
-  if (outcome.start === "free" || reply.type === "not-sent") await giveBack(breaker, seen);
+  if (meaning?.start === "free" || reply.type === "not-sent") await giveBack(breaker, seen);
   else if (!isOfService(reply)) {
-    const httpStatus =
-      (reply.type === "answer" ? reply.answer.httpStatus : reply.httpStatus) ?? null;
+    const { httpStatus = null } = reply.type === "answer" ? reply.answer : reply;
     await applyTo(breaker, { type: "lost", at: breaker.now(), startedAt, httpStatus });
-  } else if (breaker.known.lostAt !== null || outcome.type !== "accepted") {
+  } else if (breaker.known.lostAt !== null || meaning !== undefined) {
     // Even if it is closed: its start may stay on record without an outcome.
     const begun = claim === null ? startedAt : undefined;
     await applyTo(breaker, { type: "answered", at: breaker.now(), startedAt: begun });

@@ -9,7 +9,7 @@ import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
 import { newId, type Generation, type OpenExchange, type VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
-import { acceptedBy, letOut, noteStart, outcomeOf, trialDue } from "./breaker-gate.ts";
+import { acceptedBy, letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair, Counted, Start } from "./start.ts";
 import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
 
@@ -40,12 +40,8 @@ interface SoFar {
   isUnanswered: boolean;
 }
 
-const soFarNothing = (given: Pick<SoFar, "kind" | "recordedAs">): SoFar => ({
-  ...given,
-  tried: [],
-  calls: 0,
-  isUnanswered: false,
-});
+/** With credentials that nothing was sent with. */
+const soFarNothing = { calls: 0, isUnanswered: false } as const;
 
 /**
  * Decides what comes next with the vault.
@@ -77,7 +73,7 @@ async function decide(
  * @throws as `runExchange`
  */
 export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
-  const soFar = soFarNothing(await recordGiven(context, start));
+  const soFar: SoFar = { ...(await recordGiven(context, start)), ...soFarNothing, tried: [] };
   for (;;) {
     const vault = await currentRecord(context);
     const action = await decide(context, start, vault, soFar);
@@ -119,46 +115,42 @@ async function sendStart(
   const about = { uuid, kind, operation, externalRef, credentials, device };
   const call: StartCall = { step: "start", ...about, newVault };
   const reply = await context.service.call(call, signal);
-  const outcome = await outcomeOf(reply, call, successOf(call, reply));
-  await noteStart(context.breaker, seen, reply, outcome);
-  if (outcome.type === "accepted")
-    return { before, exchangeId, externalRef, pair, success: outcome.success };
-  const { refusal, wording } = await import("../dispositions.ts");
-  const isRefused = outcome.type === "refused";
-  const said = !isRefused
-    ? outcome.cause
-    : outcome.is === "unusable"
-      ? outcome.what
-      : wording(outcome.answer);
-  const code = !isRefused ? "network" : outcome.is === "gone" ? outcome.is : outcome.code;
-  const error = note(context, code, said);
-  await session.noteOutcome(exchangeId, outcome.start, error, pair.combination);
-  if (isRefused && outcome.code === "rejected") {
+  const success =
+    operation === "delete"
+      ? acceptedBy(reply) && null
+      : reply.answer && readStartSuccess({ uuid, kind, operation }, reply.answer);
+  if (success !== undefined) {
+    await noteStart(context.breaker, seen, reply);
+    return { before, exchangeId, externalRef, pair, success };
+  }
+  const { meaningOf, refusal } = await import("../dispositions.ts");
+  const meaning = meaningOf(reply, call);
+  const { is, code, cause } = meaning;
+  await noteStart(context.breaker, seen, reply, meaning);
+  const error = note(context, is === "gone" ? is : code, cause);
+  await session.noteOutcome(exchangeId, meaning.start, error, pair.combination);
+  if (code === "rejected") {
     soFar.tried.push(generation);
-    Object.assign(soFar, {
-      calls: 0,
-      isUnanswered: false,
-      refusal: refusal(outcome, uuid, generation),
-    });
+    Object.assign(soFar, soFarNothing, { refusal: refusal(meaning, uuid, generation) });
     return null;
   }
   const vault = await currentRecord(context);
-  const left = outcome.type === "no-answer" ? (vault.last ?? undefined) : undefined;
-  if (!isRefused) await throwIfInterrupted(context, left);
+  const left = reply.type === "no-answer" ? (vault.last ?? undefined) : undefined;
+  if (reply.type !== "answer") await throwIfInterrupted(context, left);
   // A delete that may have arrived is never repeated.
-  const mayRepeat = isRefused
-    ? outcome.is === "rate"
-    : left === undefined ||
-      (sole && operation !== "delete" && !soFar.isUnanswered && allowsRetry(vault, context.policy));
+  const mayRepeat =
+    left === undefined
+      ? is === "rate" || is === "not-sent"
+      : sole && operation !== "delete" && !soFar.isUnanswered && allowsRetry(vault, context.policy);
   const { waitMs, inTime } = nextTry(context, soFar.calls, reply);
   if (!mayRepeat || !inTime)
-    throw outcome.type === "no-answer"
-      ? await unansweredStart(context, start, vault, soFar, sole, outcome)
-      : refusal(outcome, uuid, generation);
+    throw reply.type === "no-answer"
+      ? await unansweredStart(context, start, vault, soFar, sole, reply)
+      : refusal(meaning, uuid, generation);
   soFar.isUnanswered ||= left !== undefined;
   soFar.calls += 1;
-  const cause = isRefused ? "rate limited" : outcome.cause;
-  context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
+  const why = is === "rate" ? "rate limited" : cause;
+  context.emit({ type: "retrying", step: stepOf(start), cause: why, waitMs });
   await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
   return null;
 }
@@ -190,14 +182,6 @@ async function unansweredStart(
 }
 
 const stepOf = ({ operation }: Counted) => (operation === "delete" ? operation : "start");
-
-/** What an accepting reply says, null of a delete; undefined of any other reply. */
-function successOf(call: StartCall, reply: Reply): Accepted["success"] | undefined {
-  const { uuid, kind, operation } = call;
-  if (operation === "delete") return acceptedBy(reply) === undefined ? undefined : null;
-  const answer = reply.type === "not-sent" ? undefined : reply.answer;
-  return answer && readStartSuccess({ uuid, kind, operation }, answer);
-}
 
 /**
  * Checks a start, and records the pair that it is given.
@@ -243,7 +227,7 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
     if (record !== null) (await import("../refusals.ts")).throwIfRefused(record, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
-  const soFar = soFarNothing({ kind, recordedAs: known });
+  const soFar: SoFar = { kind, recordedAs: known, ...soFarNothing, tried: [] };
   const action = await decide(context, start, record, soFar);
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
