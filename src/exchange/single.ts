@@ -4,11 +4,12 @@ import { isSuccess, readCreateSuccess, type CreateSuccess } from "../protocol/an
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";
+import { BreakerChanged, type Seen } from "./breaker.ts";
 import { meaningOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
-import { acceptedBy, claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
+import { acceptedBy, giveBack, letOut, noteStart } from "./start/breaker-gate.ts";
 
 export type SingleContext = Pick<
   ExchangeContext,
@@ -97,18 +98,23 @@ export async function createVault(
   context: CreateContext,
   request: CreateRequest,
 ): Promise<Created> {
-  const { store } = context;
+  const { breaker, store } = context;
   const { creation, vault, device, metadata } = request;
   const { kind, externalRef } = creation;
-  const seen = await claimIfTrial(context);
+  await breaker.read();
+  const noVault = { unansweredStarts: 0, last: null };
+  const record = async ({ breaker: before, claim }: Seen): Promise<void> => {
+    if (claim !== null && !(await breaker.replace(before, claim))) throw new BreakerChanged();
+  };
+  const seen = await letOut(context, noVault, { force: false, record });
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
   const reply = await sendSingle(context, call).catch(async (error: unknown) => {
-    await giveBack(context.breaker, seen);
+    await giveBack(breaker, seen);
     throw error;
   });
   const meaning = acceptedBy(reply) === undefined ? meaningOf(reply, call) : undefined;
-  await noteStart(context.breaker, seen, reply, meaning);
+  await noteStart(breaker, seen, reply, meaning);
   const { answer } = reply;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);

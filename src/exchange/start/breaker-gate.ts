@@ -5,11 +5,9 @@ import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
 import type { Meaning } from "../dispositions.ts";
 import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
-import type { Intent, VaultRecord } from "../records.ts";
+import type { VaultRecord } from "../records.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
-
-/** What a start needs to pass the circuit breaker. */
 type GateContext = SendContext & Pick<ExchangeContext, "breaker" | "emit">;
 
 /** The vault of the start; none yet for a create. */
@@ -26,48 +24,31 @@ const placeMs = 10_000;
 
 /**
  * Waits until the circuit breaker lets a start out (not with `force`), and for a place under the rate limit; then records it (①), which
- * claims the trial if it is one.
+ * claims the trial if it is one. `record` throws BreakerChanged if the breaker is not as it was seen. A create waits for its place later.
  * @throws `network` if no trial comes due before the deadline: nothing was sent; `interrupted`; what `admit` throws
  */
 export async function letOut(
-  context: GateContext & Pick<ExchangeContext, "session">,
+  context: GateContext,
   vault: AtGate,
-  intent: Omit<Intent, "seen">,
-  force: boolean,
+  start: { kind?: Kind; force: boolean; record: (seen: Seen) => Promise<void> },
 ): Promise<Seen> {
-  const { breaker, session } = context;
+  const { breaker } = context;
+  const { kind, force, record } = start;
   for (;;) {
     const known = force ? breaker.known : await awaitTrial(context, vault);
-    await admitted(context, vault.uuid, intent.kind, !force && known.lostAt !== null);
-    const seen = seenAs(breaker, known);
+    const isTrial = !force && known.lostAt !== null;
+    if (kind !== undefined) await admitted(context, vault.uuid, kind, isTrial);
+    const at = breaker.now();
+    const claim = isTrial ? after(known, { type: "claimed", at }) : null;
+    const seen = { at, breaker: known, claim };
     try {
-      await session.recordIntent({ ...intent, seen: force ? null : seen });
-      return force ? { ...seen, claim: null } : seen;
+      await record(seen);
+      return seen;
     } catch (error) {
       if (!(error instanceof BreakerChanged)) throw error;
       await breaker.read();
     }
   }
-}
-
-/** As `letOut`, for a create, whose record belongs to no vault: claims the trial by itself. */
-export async function claimIfTrial(context: GateContext): Promise<Seen> {
-  const { breaker } = context;
-  for (;;) {
-    await breaker.read();
-    const seen = seenAs(breaker, await awaitTrial(context, { unansweredStarts: 0, last: null }));
-    if (seen.claim === null || (await breaker.replace(seen.breaker, seen.claim))) return seen;
-  }
-}
-
-/** What a start that goes out now has seen; if the breaker is open, it is a trial. */
-function seenAs(breaker: ServiceBreaker, known: Breaker): Seen {
-  const at = breaker.now();
-  return {
-    at,
-    breaker: known,
-    claim: known.lostAt === null ? null : after(known, { type: "claimed", at }),
-  };
 }
 
 /** Waits for a trial if the breaker is open, and sends the probe before it. Returns the breaker as it lets the start out. */
@@ -82,7 +63,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
-  let told = "";
+  let told: string | undefined;
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
     const now = breaker.now();
@@ -90,11 +71,11 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt === null) return known;
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
-      const probed = await probe(context, known, vault.uuid);
-      if (probed !== null && isOfService(probed.reply)) return probed.breaker;
-      if (probed !== null && probed.reply.type !== "answer")
-        cause = `the service is unavailable: ${probed.reply.cause}`;
-      known = probed?.breaker ?? (await breaker.read());
+      const reply = await probe(context, known, vault.uuid);
+      if (reply !== null && isOfService(reply)) return breaker.known;
+      if (reply !== null && reply.type !== "answer")
+        cause = `the service is unavailable: ${reply.cause}`;
+      known = await breaker.read();
       continue;
     }
     const leftMs = deadline - clock.elapsed();
@@ -110,25 +91,21 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   }
 }
 
-/** Claims and sends a probe. Returns the breaker after it; null if another process was faster. */
-async function probe(
-  context: GateContext,
-  known: Breaker,
-  uuid: string | undefined,
-): Promise<{ breaker: Breaker; reply: Reply } | null> {
+/** Claims and sends a probe. Returns the reply; null if another process was faster. */
+async function probe(context: GateContext, known: Breaker, uuid?: string): Promise<Reply | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
   const reply = await sendProbe(context, uuid);
   const isAnswered = isOfService(reply);
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
-  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
+  return (await breaker.replace(claimed, probed)) ? reply : null;
 }
 
 /** Asks once, after the first answered start, whether the service answers probes; not while it is open, where a probe delays the trial. */
 export async function learnProbes(context: GateContext): Promise<void> {
   const { known } = context.breaker;
-  if (known.probes === "unasked" && known.lostAt === null) await probe(context, known, undefined);
+  if (known.probes === "unasked" && known.lostAt === null) await probe(context, known);
 }
 
 const at = (time: number): string =>

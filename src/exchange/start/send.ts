@@ -4,6 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import { allowsRetry } from "../counting.ts";
 import { settleInterrupted, throwIfInterrupted } from "../end.ts";
+import type { Seen } from "../breaker.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
@@ -109,7 +110,10 @@ async function sendStart(
   const pair = await chosenPair(context, before, kind, chosen, start);
   const { generation, credentials, device, sole } = pair;
   const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-  const seen = await letOut(context, before, intent, start.force);
+  const { force } = start;
+  const record = async (seen: Seen): Promise<void> =>
+    await session.recordIntent({ ...intent, seen: force ? null : seen });
+  const seen = await letOut(context, before, { kind, force, record });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: soFar.calls });
   const about = { uuid, kind, operation, externalRef, credentials, device };
