@@ -9,7 +9,7 @@ import { currentRecord, interruptedBefore, type ExchangeContext } from "./ports.
 import type { ExchangeRecord, Generation, VaultRecord } from "./records.ts";
 import { importOf, isUndelivered, noCredentials, summarize } from "./records.ts";
 import { holdReasons } from "./states.ts";
-import { endedAtOnce, finishOf, isStillThere, shownBy, waysOn } from "./ways.ts";
+import { endedAtOnce, finishOf, isStillThere, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -45,16 +45,11 @@ export function refusalError(
       );
     case "in-doubt":
       return inDoubtError(vault, circumstances);
-    case "guard": {
-      // Credentials that were given may be right, whatever became of those that are stored.
-      const isThere =
-        wish.given === undefined || facts.next.some(({ argv }) => argv[1] === "guard");
+    case "guard":
       return notSent(whyGuarded(vault, circumstances), {
-        next: isThere ? facts.next : [...facts.next, shownBy(uuid)],
         spent: spentBy(vault, policy),
         by: vault.last?.by ?? undefined,
       });
-    }
     case "last-start":
       return notSent(
         `${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
@@ -72,15 +67,11 @@ export function refusalError(
     case "superseded": {
       const which =
         wish.generation === undefined ? "every generation" : `generation ${wish.generation}`;
-      const superseded =
-        wish.force && wish.generation !== undefined
-          ? ""
-          : ", or was superseded and is sent only with --generation N --force";
-      return new VaultError(
-        "no-credentials",
-        `${which} of vault ${uuid} is not kept${superseded}`,
-        { uuid, next: [command`vault status ${uuid} --history`, importOf(uuid)] },
-      );
+      const isForced = wish.force && wish.generation !== undefined;
+      const or = isForced ? "" : ", or was superseded and is sent only with --generation N --force";
+      const next = [command`vault status ${uuid} --history`, importOf(uuid)];
+      const why = `${which} of vault ${uuid} is not kept${or}`;
+      return new VaultError("no-credentials", why, { uuid, next });
     }
   }
 }

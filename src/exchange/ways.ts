@@ -20,7 +20,8 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
   const { uuid, lastError, open, last } = vault;
   if (lastError?.code === "locked")
     return [unlockedOf(uuid), ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : [])];
-  if (lastError?.code === "gone") return goneWays(vault);
+  if (lastError?.code === "gone")
+    return [noted(command`vault get ${uuid}`, "asks again, once --base-url and --kind are right")];
   if (vault.generations.length === 0) return [importOf(uuid, "--kind", "KIND")];
   if (open !== null && open.state !== "in-doubt")
     return openWays(vault, open, circumstances, again);
@@ -40,14 +41,6 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
     ];
   }
   return last?.state === "intent" ? [command`vault get ${uuid}`] : [];
-}
-
-function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
-  const note = "asks the service again, once --base-url and --kind are right";
-  const again = noted(command`vault get ${uuid}`, note);
-  if (usesRemaining === null || usesRemaining > 1) return [again];
-  const forget = command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`;
-  return [noted(forget, "its last read has probably used it up"), again];
 }
 
 /** A person chooses among these credentials: each is one command. */
@@ -154,7 +147,7 @@ export const noneArrived = (uuid: string, then = ""): Way =>
   );
 
 /** A person says what the audit log shows. */
-export const shownBy = (uuid: string): Way =>
+const shownBy = (uuid: string): Way =>
   noted(
     command`vault guard ${uuid} --reset --failed N --starts N`,
     "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
@@ -169,7 +162,7 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const usable = unrefused(vault);
   const right = importOf(uuid);
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
-  if (usable.length === 0) return [right];
+  if (usable.length === 0) return [right, shown];
   if (allowsStart(withoutUnanswered(vault), policy)) return [noneArrived(uuid), shown];
   const effect = unackedWouldLock
     ? `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`

@@ -177,14 +177,6 @@ it("a vault that is locked while a person must choose among credentials: not one
   );
 });
 
-it("a vault that is gone while an exchange is in doubt is forgotten with --discard-pending", async () => {
-  const { world } = await readElsewhere();
-  const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
-  const record = { ...(await known(world)), usesRemaining: 1, lastError };
-  const [way] = waysOn(record, { policy, clock: Date });
-  expect(commandsOf(way && [way]).join()).toBe(`vault forget ${world.uuid} --discard-pending`);
-});
-
 const failing = handsOver(async () => Promise.reject(new Error("the reader has gone")), true);
 
 it.each<[string, Parameters<typeof run>[2], string[]]>([
@@ -216,16 +208,11 @@ it("what could not be delivered is started again by its own command line, which 
   );
 });
 
-it.each([
-  { usesRemaining: null, first: "get" },
-  { usesRemaining: 2, first: "get" },
-  { usesRemaining: 1, first: "forget" },
-])("a vault that is gone, with %j reads at the last one", async ({ usesRemaining, first }) => {
+it("a vault that is gone is asked for again", async () => {
   const world = await knownVault();
   const lastError = { code: "gone", message: "gone", at: new Date(world.time).toISOString() };
-  const record = { ...(await known(world)), usesRemaining, lastError };
-  const [way] = waysOn(record, { policy, clock: Date });
-  expect(commandsOf(way && [way]).join()).toBe(`vault ${first} ${world.uuid}`);
+  const ways = waysOn({ ...(await known(world)), lastError }, { policy, clock: Date });
+  expect(commandsOf(ways)).toEqual([`vault get ${world.uuid}`]);
 });
 
 /** The commands that lead on from a vault with these counters. */
@@ -300,6 +287,7 @@ it("a lost start whose repetition is refused: the right credentials lead on, and
   expect(refused.code).toBe("guard");
   expect(commandsOf(refused.error?.facts.next)).toEqual([
     `vault import ${world.uuid} --credentials @FILE`,
+    `vault guard ${world.uuid} --reset --failed N --starts N`,
   ]);
   await importing(world, right);
   const { error } = await run(world, "get");
