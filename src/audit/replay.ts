@@ -53,25 +53,18 @@ export interface Replay {
  * missing columns, the reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  const { signal, where, map, zone, now } = options;
-  const vaults = new VaultTable(maxVaults);
+  const { signal, where } = options;
   const pseudonyms = new Pseudonyms(options.redact === true);
   const inputs = new Inputs();
   const source = ({ input }: ItemLocation): Source => inputs.sources[input] as Source;
   const itemOf = (location: ItemLocation): Item => source(location).itemOf(location);
   const selection = where && new Selection(where);
-  const given = { ...options, table: vaults, selection, source, itemOf, pseudonyms };
-  const take = async (holdsAll: boolean): Promise<Intake> => {
-    const intake = new Intake(given, holdsAll);
-    const { classifier, order } = intake;
-    await orAborted(inputs.read(options, { map, zone, now, vaults, classifier }, intake), signal);
-    order.release(true);
-    return intake;
-  };
+  const vaults = new VaultTable(maxVaults);
+  const given = { ...options, vaults, selection, source, itemOf, pseudonyms };
   try {
-    let intake = await take(false);
+    let intake = await takeItems(given, inputs, false);
     // Like a file that was appended to itself: the copy of an item is known only beside it.
-    if (intake.fold.isLate) intake = await take(true);
+    if (intake.fold.isLate) intake = await takeItems(given, inputs, true);
     const isEmpty = inputs.sources.every(({ report }) => report.items === 0);
     if (isEmpty && options.journal === undefined) throw noItems(inputs);
     return { ...conclude(given, inputs, intake), close: () => inputs.close() };
@@ -89,65 +82,55 @@ const [kept, mostListed] = [24, 5000];
 const clockSkew = 86_400_000;
 
 interface Given extends ReplayOptions, Pick<Log, "selection" | "itemOf" | "pseudonyms"> {
-  table: VaultTable;
+  vaults: VaultTable;
   source: (location: ItemLocation) => Source;
 }
 
+type Intake = Awaited<ReturnType<typeof takeItems>>;
+
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
-class Intake {
-  readonly fold: Fold;
+async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
+  const { rules, whatIf, vaults: table, source, itemOf, pseudonyms, selection } = given;
+  const { since = -Infinity, until = Infinity, now } = given;
+  const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
+  const overlap = new Overlap(source);
+  const shared = { table, overlap, itemOf, events: given.timeline ? mostListed : kept };
+  const fold = new Fold({ ...shared, rules });
+  const limits = { ...rules.limits, ...whatIf?.limits };
   /** The fold with the change of --what-if. */
-  readonly changed: Fold | undefined;
-  readonly overlap: Overlap;
-  readonly order: TimeOrder;
-  readonly classifier: Classifier;
-  items = 0;
-  /** Items about the application, without a vault, and of wanted vaults with an unknown action. */
-  applicationItems = 0;
-  withoutVault = 0;
-  unknownItems = 0;
-  future = 0;
-  newest = Number.NEGATIVE_INFINITY;
-  readonly #given: Given;
-
-  constructor(given: Given, holdsAll: boolean) {
-    const { pseudonyms, rules, whatIf, timeline, table, source, itemOf } = given;
-    this.#given = given;
-    this.classifier = new Classifier(rules, (text) => pseudonyms.word(text));
-    this.overlap = new Overlap(source);
-    this.order = new TimeOrder(
-      (entry, beginsAnew) => this.overlap.learn(entry, beginsAnew),
-      (entry) => this.#take(entry),
-      holdsAll,
-    );
-    const events = timeline ? mostListed : kept;
-    const shared = { table, overlap: this.overlap, itemOf, events };
-    this.fold = new Fold({ ...shared, rules });
-    const limits = { ...rules.limits, ...whatIf?.limits };
-    const changed = { ...shared, rules: { ...rules, limits }, isHypothetical: true };
-    this.changed = whatIf && new Fold(changed);
-  }
-
-  #take(entry: Entry): void {
+  const changed =
+    whatIf && new Fold({ ...shared, rules: { ...rules, limits }, isHypothetical: true });
+  /** Numbers of items: also of those without a vault, and of unknown actions of wanted vaults. */
+  const counts = { items: 0, applicationItems: 0, withoutVault: 0, unknown: 0, future: 0 };
+  let newest = Number.NEGATIVE_INFINITY;
+  const take = (entry: Entry): void => {
     const { time, vault, event } = entry;
-    const { since, until, now, vault: only, table, selection, itemOf } = this.#given;
-    if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
-    this.items += 1;
+    if (time < since || time > until) return;
+    counts.items += 1;
     if (event === "application") {
-      this.applicationItems += 1;
+      counts.applicationItems += 1;
       return;
     }
-    if (time > now + clockSkew) this.future += 1;
-    else if (time > this.newest) this.newest = time;
+    if (time > now + clockSkew) counts.future += 1;
+    else if (time > newest) newest = time;
     if (vault < 0) {
-      this.withoutVault += 1;
+      counts.withoutVault += 1;
       return;
     }
-    if (only !== undefined && !table.uuid(vault).startsWith(only)) return;
+    if (given.vault !== undefined && !table.uuid(vault).startsWith(given.vault)) return;
     selection?.take(entry, itemOf);
-    if (event === "other") this.unknownItems += 1;
-    if (this.fold.take(entry)) this.changed?.take(entry);
-  }
+    if (event === "other") counts.unknown += 1;
+    if (fold.take(entry)) changed?.take(entry);
+  };
+  const order = new TimeOrder(
+    (entry, beginsAnew) => overlap.learn(entry, beginsAnew),
+    take,
+    holdsAll,
+  );
+  const reading = inputs.read(given, { ...given, classifier }, { order, fold });
+  await orAborted(reading, given.signal);
+  order.release(true);
+  return { ...counts, newest, classifier, fold, changed, duplicates: overlap.count };
 }
 
 function noItems({ sources, skips }: Inputs): VaultError {
@@ -171,7 +154,7 @@ function noItems({ sources, skips }: Inputs): VaultError {
 function conclude(
   given: Given,
   { sources, skips }: Inputs,
-  { fold, changed, classifier, items, applicationItems, withoutVault, ...intake }: Intake,
+  { fold, changed, classifier, newest, unknown, future, ...counts }: Intake,
 ): Omit<Replay, "close"> {
   const { rules, until, journal, pseudonyms, whatIf, where = [] } = given;
   const inputs = sources.map(({ report }) => report);
@@ -181,8 +164,8 @@ function conclude(
   // What tells of failures in another export tells nothing of one without outcomes and reasons.
   const isBare = exports.some(({ columns: { outcome, reason } }) => !outcome && !reason);
   const isTold = fold.hasFailures && !(isBare && hasColumn("outcome"));
-  const tellsFailures = items === 0 || isTold || !lacksColumn("outcome");
-  const asOf = until ?? intake.newest;
+  const tellsFailures = counts.items === 0 || isTold || !lacksColumn("outcome");
+  const asOf = until ?? newest;
   const cut = cutWords(inputs);
   const log: Log = {
     ...given,
@@ -219,19 +202,19 @@ function conclude(
     warnings: [
       ...new Set(sources.flatMap(({ layout }) => layout.warnings)),
       ...said([cut !== undefined, `${cut}: what comes after is missing. Export or copy it again.`]),
-      ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
+      ...classifier.say(unknown > 0 ? ["action"] : []),
       ...classifier.say(["outcome", "description", "reason", "endpoint"]),
       ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items.`),
       ...said([
-        intake.future > 0,
-        `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item.`,
+        future > 0,
+        `${count(future, "item")} dated in the future: verdicts are as of the latest other item.`,
       ]),
       ...where
         .filter((one) => journal === undefined && !hasColumn(one.key))
         .map(({ key }) => `No column is known for --where ${key}=…; name it (--map ${key}=…).`),
     ],
     ...answer,
-    items,
+    ...counts,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules: pseudonyms.rules(rules),
@@ -243,9 +226,6 @@ function conclude(
       line,
       reason: pseudonyms.reason(reason),
     })),
-    applicationItems,
-    withoutVault,
-    duplicates: intake.overlap.count,
   };
   return {
     summary,
