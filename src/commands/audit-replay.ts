@@ -15,7 +15,7 @@ import type { Narrator } from "../terminal/narrator.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { defined } from "../defined.ts";
 import { count as inNumber } from "../terminal/count.ts";
-import type { Rules, VaultReport } from "../documents/audit.ts";
+import type { Rules } from "../documents/audit.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 const auditReplay = command({
@@ -107,20 +107,15 @@ function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()):
   return known.find(name, { shown: printableLine(name), exact: false }).uuid;
 }
 
-/** @throws `usage` for digits that fit several vaults */
+/** @throws `usage` for digits that fit several vaults, of which it lists the first */
 function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
   const { vaultCount } = replayed.summary;
   if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
   if (vaultCount <= 1) return;
-  const uuids = first(10, vaultCount, replayed.vaults({ problems: false }));
-  const fits = `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${uuids}`;
+  const uuids = Array.from(replayed.vaults({ problems: false }).take(10), ({ uuid }) => uuid);
+  const all = [...uuids, ...(vaultCount > uuids.length ? ["…"] : [])].join(", ");
+  const fits = `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${all}`;
   throw new VaultError("usage", fits, { hint: "give more digits" });
-}
-
-/** Lists the UUIDs of the first of so many vaults. */
-function first(most: number, count: number, vaults: IteratorObject<VaultReport>): string {
-  const uuids = Array.from(vaults.take(most), ({ uuid }) => uuid);
-  return [...uuids, ...(count > uuids.length ? ["…"] : [])].join(", ");
 }
 
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
@@ -138,25 +133,19 @@ const merged = <T>(all: readonly T[] | undefined): T | undefined =>
   all && (Object.assign({}, ...all) as T);
 
 /** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
-function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
-  const { verdicts, inputs, skippedLines } = replayed.summary;
+function findingOf({ summary }: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
+  const { verdicts, inputs, skippedLines } = summary;
   const conditions = [...new Set(failOn)];
-  const found = conditions.flatMap((verdict) => {
-    const count = verdicts[verdict];
-    if (count === 0) return [];
-    const all = replayed.vaults({ problems: true }).take(1000);
-    const named = first(
-      3,
-      count,
-      all.filter((one) => one.verdict === verdict),
-    );
-    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named})`];
-  });
-  const unread =
-    cutWords(inputs) ??
-    (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
   const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
-  if (unread !== undefined && unmet.length > 0)
-    found.push(`${unread}: ${unmet.join(", ")} cannot be ruled out`);
+  const lines = `${inNumber(skippedLines, "line")} could not be read`;
+  const unread = cutWords(inputs) ?? (skippedLines > 0 ? lines : undefined);
+  const found = [
+    ...conditions
+      .filter((verdict) => verdicts[verdict] > 0)
+      .map((verdict) => `${inNumber(verdicts[verdict], "vault is", "vaults are")} ${verdict}`),
+    ...(unread !== undefined && unmet.length > 0
+      ? [`${unread}: ${unmet.join(", ")} cannot be ruled out`]
+      : []),
+  ];
   return found.length === 0 ? undefined : new VaultError("finding", found.join("; "));
 }
