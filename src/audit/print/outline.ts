@@ -8,6 +8,7 @@ import type {
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
+import { said } from "../read/clip.ts";
 import { eventWords, isProblem, type Verdict, verdicts } from "../read/item.ts";
 
 // The outline of a report: strings in the order in which a person needs them, each thing once. Any
@@ -107,9 +108,10 @@ const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
 
 const vaultHeads = "Vault,Verdict,Since (UTC),Rule,Confidence,Unacked,Failures,Label".split(",");
 
-function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
+function vaultRow(vault: VaultReport, { limits }: Rules, section: number | undefined): Row {
   const { uuid, label, verdict, lockedAt = "", cause, certainty } = vault;
-  const { starts, failed } = countersOf(vault, rules);
+  const starts = `${vault.unackedStarts} of ${limits.unackedStarts}`;
+  const failed = `${vault.failedAttempts} of ${limits.failedAttempts}`;
   const [words, rule] = [verdictWords(verdict), cause?.rule ?? ""];
   const cells = [uuid, words, lockedAt, rule, certainty, starts, failed, label ?? ""];
   return { cells, verdict, section };
@@ -132,21 +134,23 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
 
 const standing = ({ verdict, lockedAt, unackedStarts, failedAttempts }: VaultReport): string =>
   [
-    `${verdictWords(verdict)}${lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`}`,
-    ...(unackedStarts === 0 ? [] : [count(unackedStarts, "unacknowledged start")]),
-    ...(failedAttempts === 0 ? [] : [`${count(failedAttempts, "failed attempt")} in a row`]),
+    verdictWords(verdict) + (lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`),
+    ...said(
+      [unackedStarts > 0, count(unackedStarts, "unacknowledged start")],
+      [failedAttempts > 0, `${count(failedAttempts, "failed attempt")} in a row`],
+    ),
   ].join("; ");
 
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
 function basisOf(summary: ReplaySummary): Fact[] {
   const { items, asOf, inputs, rules, skipped, skippedLines } = summary;
   const { limits } = rules;
-  const left = {
-    "lines that are not items": skippedLines,
-    "about the application": summary.applicationItems,
-    "without a vault": summary.withoutVault,
-    "there twice": summary.duplicates,
-  };
+  const left: readonly (readonly [number, string])[] = [
+    [skippedLines, "lines that are not items"],
+    [summary.applicationItems, "about the application"],
+    [summary.withoutVault, "without a vault"],
+    [summary.duplicates, "there twice"],
+  ];
   const lines = skipped.map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
   const failure = rules.failure === null ? "" : `; failed attempts match ${rules.failure}`;
   const meanings = { action: rules.actions ?? {}, outcome: rules.outcomes ?? {} };
@@ -163,9 +167,7 @@ function basisOf(summary: ReplaySummary): Fact[] {
         Object.entries(all).map(([from, to]) => `${what} ${from} means ${to}`),
       ),
     ],
-    "Left out": Object.entries(left).map(([what, count]) =>
-      count > 0 ? `${grouped(count)} ${what}` : "",
-    ),
+    "Left out": left.map(([count, what]) => (count > 0 ? `${grouped(count)} ${what}` : "")),
     Lines: [...lines, ...more(skippedLines - lines.length)],
   });
 }
@@ -188,17 +190,22 @@ function inputWords({ name, items, format, order, columns }: InputReport): strin
 }
 
 function sectionOf(vault: VaultReport, rules: Rules): Section {
-  const { uuid, label, cause, certainty, reason, advice, verdict, counting } = vault;
+  const { uuid, label, cause, certainty, reason, advice, verdict, counting, timeline } = vault;
   const isOther = cause !== undefined && (cause.certainty !== certainty || cause.reason !== reason);
-  const led = (cause?.chain ?? counting).map((item, index, { length }): Entry => {
-    const locks = cause?.item !== undefined && index === length - 1;
-    return { item, mark: locks ? "locks" : undefined };
-  });
   const replaced = cause?.replacedBy;
-  if (replaced !== undefined) led.unshift({ item: replaced, mark: "replaces" });
-  const timeline = (vault.timeline ?? []).map(({ item, isCause, locks }): Entry => {
-    return { item, mark: locks ? "locks" : isCause ? "cause" : undefined };
-  });
+  const led = (cause?.chain ?? counting).map((item) =>
+    itemRow(item, item === cause?.item ? "locks" : undefined),
+  );
+  const all = timeline?.map(({ item, isCause, locks }) =>
+    itemRow(item, locks ? "locks" : isCause ? "cause" : undefined),
+  );
+  // The timeline has the items that led to the lock, too.
+  const [name, rows, notes] = all?.length
+    ? (["Timeline", all, more(vault.timelineOmitted ?? 0, "earlier")] as const)
+    : [
+        `Items that ${cause === undefined ? "count" : "led to the lock"}`,
+        [...(replaced === undefined ? [] : [itemRow(replaced, "replaces")]), ...led],
+      ];
   return {
     vault,
     verdict: `${verdictWords(verdict)}${certainty === "likely" ? ", likely" : ""}`,
@@ -220,11 +227,7 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
       ),
     }),
     ways: advice.next,
-    // The timeline has the items that led to the lock, too.
-    tables:
-      timeline.length > 0
-        ? itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier"))
-        : itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
+    tables: tableOf(name, itemHeads, rows, notes, 2),
   };
 }
 
@@ -252,7 +255,7 @@ function tableOf(
   name: string,
   heads: readonly string[],
   rows: readonly Row[],
-  notes: readonly string[],
+  notes: readonly string[] = [],
   kept = heads.length,
 ): Table[] {
   if (rows.length === 0) return [];
@@ -273,18 +276,11 @@ const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
 export const timeText = (at: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
-const countersOf = (
-  { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
-  { limits }: Rules,
-) => ({
-  starts: `${unackedStarts} of ${limits.unackedStarts}`,
-  failed: `${failedAttempts} of ${limits.failedAttempts}`,
-});
-
-function countersText(vault: VaultReport, rules: Rules): string {
-  const { starts, failed } = countersOf(vault, rules);
-  const all = [`${failed} failed attempts in a row`, `${starts} unacknowledged starts`];
-  const counting = all.filter((words) => !words.startsWith("0 "));
+function countersText({ failedAttempts, unackedStarts }: VaultReport, { limits }: Rules): string {
+  const counting = said(
+    [failedAttempts > 0, `${failedAttempts} of ${limits.failedAttempts} failed attempts in a row`],
+    [unackedStarts > 0, `${unackedStarts} of ${limits.unackedStarts} unacknowledged starts`],
+  );
   return counting.length === 0 ? "" : `${counting.join(" and ")} count toward lockout.`;
 }
 
@@ -294,30 +290,16 @@ function openText({ exchange }: VaultReport): string {
   return `The ${operation === "get" ? "read" : "update"} started at ${item.at} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
 }
 
-interface Entry {
-  item: ItemReference;
-  mark?: Row["mark"];
-}
-
-function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
-  const rows = entries.map(({ item, mark }): Row => {
-    const rest = [whoOf(item), saidOf(item), item.input, String(item.line)];
-    return { cells: [item.at, eventOf(item, mark), ...rest], mark };
-  });
-  return tableOf(name, itemHeads, rows, notes, 2);
-}
-
 const itemHeads = "Time (UTC),Event,Who,Description,Input,Line".split(",");
 
-function eventOf({ event, action }: ItemReference, mark: Row["mark"]): string {
+function itemRow(item: ItemReference, mark: Row["mark"]): Row {
+  const { at, event, action, description = "", externalRef, address, application } = item;
   const isNamed = event === "other" || event === "application";
   const what = mark === "locks" ? " (locks)" : mark === "replaces" ? ": new credentials" : "";
-  return `${eventWords(event)}${isNamed ? `: ${action}` : ""}${what}`;
+  const words = `${eventWords(event)}${isNamed ? `: ${action}` : ""}${what}`;
+  const who = [externalRef ?? [], address ?? []].flat().join(" from ") || (application ?? "");
+  // The description of an accepted call repeats the event.
+  const isAccepted = /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event);
+  const cells = [at, words, who, isAccepted ? "" : description, item.input, String(item.line)];
+  return { cells, mark };
 }
-
-/** Returns an item's description unless it repeats the event, as that of an accepted call does. */
-const saidOf = ({ event, description = "" }: ItemReference): string =>
-  /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? "" : description;
-
-const whoOf = ({ externalRef, address, application }: ItemReference): string =>
-  [externalRef ?? [], address ?? []].flat().join(" from ") || (application ?? "");
