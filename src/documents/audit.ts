@@ -188,7 +188,6 @@ export const auditSummary = z.object({ event: z.literal("summary"), ...summary }
 export type ItemReference = z.infer<typeof item>;
 export type LockRule = z.infer<typeof rule>;
 export type Cause = z.infer<typeof cause>;
-export type TimelineEvent = z.infer<typeof timelineEvent>;
 export type VaultReport = z.infer<typeof vault>;
 export type Origin = z.infer<typeof origin>;
 export type Column = z.infer<typeof column>;

@@ -116,8 +116,6 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
   return new Set([...seen].flatMap(([one, { exchanges }]) => (exchanges > 1 ? [one] : [])));
 }
 
-type Hidden = "ip" | "ref" | "app" | "label";
-
 /**
  * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered by
  * first appearance in a report: the same word for the same value everywhere. Free text that a
@@ -125,34 +123,31 @@ type Hidden = "ip" | "ref" | "app" | "label";
  */
 export class Pseudonyms {
   readonly #isOn: boolean;
-  readonly #numbers = new Map<Hidden, Map<string, number>>();
+  readonly #words = new Map<string, Map<string, string>>();
 
   constructor(isOn: boolean) {
     this.#isOn = isOn;
   }
 
-  of(kind: Hidden, value: string): string {
-    if (!this.#isOn) return value;
-    const numbers = this.#numbers.get(kind) ?? new Map<string, number>();
-    const number = numbers.get(value) ?? numbers.size + 1;
-    this.#numbers.set(kind, numbers.set(value, number));
-    return `${kind}-${number}`;
+  of<T extends string | undefined>(kind: "ip" | "ref" | "app" | "label", value: T): T | string {
+    if (!this.#isOn || value === undefined) return value;
+    const words = this.#words.get(kind) ?? new Map<string, string>();
+    const word = words.get(value) ?? `${kind}-${words.size + 1}`;
+    this.#words.set(kind, words.set(value, word));
+    return word;
   }
 
   item(item: ItemReference): ItemReference {
     if (!this.#isOn) return item;
     const { description: _description, id: _id, endpoint: _endpoint, ...shown } = item;
-    const { externalRef, address, application, outcome } = shown;
-    return {
+    return defined({
       ...shown,
       action: this.word(item.action),
-      ...defined({
-        externalRef: externalRef && this.of("ref", externalRef),
-        address: address && this.of("ip", address),
-        application: application && this.of("app", application),
-        outcome: outcome && this.word(outcome),
-      }),
-    };
+      externalRef: this.of("ref", item.externalRef),
+      address: this.of("ip", item.address),
+      application: this.of("app", item.application),
+      outcome: item.outcome && this.word(item.outcome),
+    });
   }
 
   condition({ key, value }: Condition): string {
@@ -161,16 +156,15 @@ export class Pseudonyms {
 
   /** Returns rules without other text in the words and patterns that the user gave. */
   rules(rules: Rules): Rules {
-    if (!this.#isOn) return rules;
     const { actions, outcomes, failure } = rules;
-    const hidden = <T>(all: Record<string, T>): Record<string, T> =>
-      Object.fromEntries(Object.entries(all).map(([text, one]) => [this.word(text), one]));
-    return {
+    const hidden = <T>(all: Record<string, T> | undefined): Record<string, T> | undefined =>
+      all && Object.fromEntries(Object.entries(all).map(([text, one]) => [this.word(text), one]));
+    return defined({
       ...rules,
-      failure: failure === null ? null : this.word(failure),
-      ...(actions && { actions: hidden(actions) }),
-      ...(outcomes && { outcomes: hidden(outcomes) }),
-    };
+      failure: failure && this.word(failure),
+      actions: hidden(actions),
+      outcomes: hidden(outcomes),
+    });
   }
 
   /** Returns an action or outcome of one word, and hides other text, which could name anybody. */

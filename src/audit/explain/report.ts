@@ -1,12 +1,5 @@
 import { defined } from "../../defined.ts";
-import type {
-  Cause,
-  InputReport,
-  Origin,
-  ReplaySummary,
-  TimelineEvent,
-  VaultReport,
-} from "../../documents/audit.ts";
+import type { InputReport, Origin, ReplaySummary, VaultReport } from "../../documents/audit.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { listed, said, short } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
@@ -14,8 +7,8 @@ import type { WhatIf } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import { contradictions, isProblem, type Verdict, verdicts } from "../read/item.ts";
 import { adviceOf, causeOf } from "./advice.ts";
-import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
-import { clientOf, clientWords, inBrackets, itemAt, type Log } from "./log.ts";
+import { countsAsStart, evidenceOf, judge } from "./verdict.ts";
+import { clientOf, clientWords, inBrackets, itemAt, type Log, type VaultEvent } from "./log.ts";
 import { explain } from "./explanation.ts";
 
 const latest = 8.64e15;
@@ -43,72 +36,54 @@ export function rankVaults(log: Log): Ranked[] {
 }
 
 export function reportOf(log: Log, vault: Vault): VaultReport {
+  const { fold, labels, asOf, pseudonyms } = log;
+  const { uuid, unackedStarts, failedAttempts, lastStart } = vault;
   const evidence = evidenceOf(log, vault);
-  const { verdict, certainty, reason, state, lockedAt, chain } = evidence;
-  const { uuid } = vault;
-  const items = chain.map(({ item }) => item);
+  const { verdict, certainty, reason, state, lockedAt, chain, before, since } = evidence;
   const explanation = explain(log, vault, evidence);
-  const isOpen = state === "exchange-open";
-  const exchange = isOpen ? openExchange(log, vault, evidence) : undefined;
   const isLocked = verdict === "locked";
   const cause = isLocked ? causeOf(log, vault, evidence, explanation) : undefined;
-  const label = log.labels?.get(uuid);
+  const isStart = (one: VaultEvent): boolean => one.seen.time === lastStart && countsAsStart(one);
+  const start = state === "exchange-open" ? before.findLast(isStart) : undefined;
+  const expiry = lastStart + fold.rules.tokenLifetimeMs;
+  const exchange: VaultReport["exchange"] = start && {
+    operation: vault.pending === 2 ? "update" : "get",
+    tokenExpiry: iso(expiry),
+    expired: expiry <= asOf,
+    item: start.item,
+  };
+  const events = log.timeline ? [...before, ...since] : undefined;
+  const omitted = events === undefined ? 0 : vault.items - events.length;
+  const locking = cause?.item && chain.at(-1);
+  const label = labels?.get(uuid);
   return defined({
     uuid,
     verdict,
     certainty,
-    unackedStarts: vault.unackedStarts,
-    failedAttempts: vault.failedAttempts,
+    unackedStarts,
+    failedAttempts,
     exchange,
     cause,
-    label: label === undefined ? null : log.pseudonyms.of("label", label),
+    label: label === undefined ? null : pseudonyms.of("label", label),
     reason,
     state,
     lockedAt: lockedAt === undefined ? undefined : iso(lockedAt),
     items: vault.items,
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
-    counting: isLocked || verdict === "deleted" ? [] : items,
+    counting: isLocked || verdict === "deleted" ? [] : chain.map(({ item }) => item),
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
       return { kind, text: `${item.action} ${contradictions[kind]}`, item };
     }),
     explanation: explanation.sentences,
     advice: adviceOf(log, vault, evidence, exchange, explanation),
-    ...(log.timeline && timelineOf(vault, evidence, cause)),
+    timeline: events?.map((event) => {
+      const isCause = chain.includes(event);
+      return { item: event.item, isCause, locks: event === locking };
+    }),
+    timelineOmitted: omitted > 0 ? omitted : undefined,
   });
-}
-
-function openExchange(
-  { fold, asOf }: Log,
-  { pending, lastStart }: Vault,
-  { before }: Evidence,
-): VaultReport["exchange"] {
-  const start = before.findLast((one) => one.seen.time === lastStart && countsAsStart(one));
-  if (start === undefined) return undefined;
-  const { item } = start;
-  const expiry = lastStart + fold.rules.tokenLifetimeMs;
-  return {
-    operation: pending === 2 ? "update" : "get",
-    tokenExpiry: iso(expiry),
-    expired: expiry <= asOf,
-    item,
-  };
-}
-
-function timelineOf(
-  vault: Vault,
-  { before, since, chain }: Evidence,
-  cause: Cause | undefined,
-): Pick<VaultReport, "timeline" | "timelineOmitted"> {
-  const events = [...before, ...since];
-  const locking = cause?.item === undefined ? undefined : chain.at(-1);
-  const timeline = events.map((event): TimelineEvent => {
-    const isCause = chain.includes(event);
-    return { item: event.item, isCause, locks: event === locking };
-  });
-  const timelineOmitted = vault.items - events.length;
-  return { timeline, ...(timelineOmitted > 0 && { timelineOmitted }) };
 }
 
 type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
