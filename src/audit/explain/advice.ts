@@ -84,11 +84,7 @@ export function adviceOf(
   const resets = isOpen
     ? `The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`
     : "An acknowledged exchange resets the counters.";
-  const ends = isTooLate
-    ? [
-        `The acknowledgements of the client${by} were refused: send each before its token expires, with the token unchanged, or its starts count until they lock the vault.`,
-      ]
-    : [];
+  const ends = isTooLate ? [fault] : [];
   const history = command`vault status ${uuid} --history`;
   const rows: Record<Verdict, readonly [steps: readonly string[], ...next: Way[]]> = {
     locked: [
