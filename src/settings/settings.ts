@@ -66,13 +66,13 @@ export function parseSetting(
   found: Sourced,
   profile: GivenFlags["profile"],
 ): unknown {
-  const { key, fallback = "VALUE", parse } = definitionOf(name);
+  const { key, parse } = definitionOf(name);
   try {
     return parse === undefined ? found : parse(found.text, found.source);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const inProfile = profile === undefined ? [] : ["--profile", String(profile)];
-    const next = [command`vault config set ${key ?? name} ${fallback} ${inProfile}`];
+    const next = [command`vault config set ${key ?? name} VALUE ${inProfile}`];
     const said = new VaultError(error.code, error.message + unseenIn(found.text), error.facts);
     throw found.fromProfile === true ? said.with({ next }) : said;
   }

@@ -203,12 +203,13 @@ describe.concurrent("vault config", () => {
     }
     expect(textOf(machine)).toBe(before);
     for (const [key, value, line] of [
-      ["timeout", "abc", "vault config set timeout 30s"],
-      ["policy.failedAttempts", "1", "vault config set policy.failedAttempts 3"],
+      ["timeout", "abc", "vault config set timeout VALUE"],
+      ["policy.failedAttempts", "1", "vault config set policy.failedAttempts VALUE"],
       ["baseUrl", "x", "vault config set baseUrl VALUE"],
     ] as const) {
       const wrong = errorOf(await machine.vault("config", "set", key, value, "--json"));
       expect(commandsOf(wrong.next)).toEqual([line]);
+      expect(wrong.next).toMatchObject([{ fill: ["VALUE"] }]);
     }
   });
 
@@ -216,7 +217,7 @@ describe.concurrent("vault config", () => {
     const machine = bare();
     await machine.ok(...init, "--profile", "work");
     const work = ["--profile", "work", "--json"];
-    const next = ["vault config set timeout 30s --profile work"];
+    const next = ["vault config set timeout VALUE --profile work"];
     const set = await machine.vault("config", "set", "timeout", "1", ...work);
     expect(commandsOf(errorOf(set).next)).toEqual(next);
     const profiles = { work: { ...configOf(machine).profiles["work"], timeout: "1ms" } };
