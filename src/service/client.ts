@@ -4,7 +4,7 @@ import type { Call, Clock, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
 import { hostOf, type Failure } from "./causes.ts";
 import { makeConnection, type ConnectionOptions } from "./connection.ts";
-import { pathOf, replyOf, requestOf, secretsIn, type Target } from "./http.ts";
+import { maskSecrets, pathOf, replyOf, requestOf, type Target } from "./http.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}
 
@@ -22,7 +22,7 @@ export function createClient(options: ClientOptions): Send {
     const request = requestOf(options, call);
     const connection = idle.pop() ?? makeConnection(options);
     try {
-      const outcome = await connection.send(request, signal, ready);
+      const outcome = await connection(request, signal, ready);
       return "type" in outcome ? outcome : replyOf(outcome, host);
     } finally {
       idle.push(connection);
@@ -61,9 +61,7 @@ export function openService({ limit, shown, ...target }: ServiceOptions): Servic
   return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
     const places = openPlaces(limit);
     // The redaction knows every secret before an answer is read, shown or recorded.
-    const learn = (value: unknown): void => {
-      for (const secret of secretsIn(value)) learnSecret(secret);
-    };
+    const learn = (value: unknown): void => void maskSecrets(value, learnSecret);
     const call: Send = async (call, signal, ready) => {
       learn(call);
       const sent = client(call, signal, async () => {
@@ -210,7 +208,7 @@ export async function reachService(options: ReachOptions, signal: AbortSignal): 
   const headers = { connection: "close", "user-agent": `vault/${options.version}` };
   const path = pathOf(options.service) || "/";
   const request = { method: "HEAD", path, headers, body: undefined } as const;
-  const outcome = await makeConnection(options).send(request, signal);
+  const outcome = await makeConnection(options)(request, signal);
   if ("type" in outcome) return { reached: false, ...outcome };
   const { httpStatus, sentAt } = outcome;
   const date = Date.parse(String(outcome.headers["date"])) || null;

@@ -19,18 +19,15 @@ export interface ConnectionOptions {
 export type Outcome = (WholeResponse & { sentAt: number }) | Failure;
 
 /**
- * One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the
- * next.
+ * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request follows at once; where the connection is
+ * lost meanwhile, both again. An abort ends it, and drops a connection that an answer can still come on.
+ * @throws what `ready` throws: nothing was sent then
  */
-export interface Connection {
-  /**
-   * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request
-   * follows at once; where the connection is lost meanwhile, both again. An abort ends it, and drops
-   * a connection that an answer can still come on.
-   * @throws what `ready` throws: nothing was sent then
-   */
-  send(request: HttpRequest, signal: AbortSignal, ready?: () => Promise<void>): Promise<Outcome>;
-}
+type SendRequest = (
+  request: HttpRequest,
+  signal: AbortSignal,
+  ready?: () => Promise<void>,
+) => Promise<Outcome>;
 
 /** The longest delay of a Node timer, which treats a longer one as none. */
 const longestTimer = 2 ** 31 - 1;
@@ -41,8 +38,10 @@ const triesAtMost = 3;
 /** Why a request was not written: since the connection was made, it has not been ready. */
 class NotReady extends Error {}
 
-/** Makes a connection to a service, which the first request opens. */
-export function makeConnection(options: ConnectionOptions): Connection {
+/**
+ * Makes an HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the next. The first request opens it.
+ */
+export function makeConnection(options: ConnectionOptions): SendRequest {
   const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
   const route: Route = { origin, ...defined({ proxy }) };
@@ -111,33 +110,31 @@ export function makeConnection(options: ConnectionOptions): Connection {
     return await answered.finally(() => signal.removeEventListener("abort", stop));
   }
 
-  return {
-    async send(request, signal, ready) {
-      const progress: Progress = {};
-      for (let tries = 0; tries < triesAtMost; tries += 1) {
-        // Else this try connects, and stops at the brink of writing.
-        if (client.stats.connected) {
-          // Until another connection is made.
-          isReady = true;
-          await ready?.().catch((error: unknown) => {
-            if (!signal.aborted) throw error;
-          });
-        }
-        const time = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
-        const either = AbortSignal.any([time, signal]);
-        try {
-          const body = await dispatch(request, progress, either);
-          const { head, sentAt } = progress as Required<Progress>;
-          return { ...head, body, sentAt };
-        } catch (error) {
-          if (error instanceof NotReady) continue;
-          const isTime = either.reason === time.reason;
-          const given = new GivenUp(isTime ? timeoutMs : undefined);
-          return failureOf(either.aborted ? given : (error as Error), route, progress);
-        }
+  return async (request, signal, ready) => {
+    const progress: Progress = {};
+    for (let tries = 0; tries < triesAtMost; tries += 1) {
+      // Else this try connects, and stops at the brink of writing.
+      if (client.stats.connected) {
+        // Until another connection is made.
+        isReady = true;
+        await ready?.().catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+        });
       }
-      return failureOf(Object.assign(new Error("closed"), { code: "ECONNRESET" }), route);
-    },
+      const time = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
+      const either = AbortSignal.any([time, signal]);
+      try {
+        const body = await dispatch(request, progress, either);
+        const { head, sentAt } = progress as Required<Progress>;
+        return { ...head, body, sentAt };
+      } catch (error) {
+        if (error instanceof NotReady) continue;
+        const isTime = either.reason === time.reason;
+        const given = new GivenUp(isTime ? timeoutMs : undefined);
+        return failureOf(either.aborted ? given : (error as Error), route, progress);
+      }
+    }
+    return failureOf(Object.assign(new Error("closed"), { code: "ECONNRESET" }), route);
   };
 }
 

@@ -101,22 +101,26 @@ const secretFields: ReadonlySet<string> = new Set([
 /** Names of fields that are secret only inside a `creditCard`. */
 const secretCardFields: ReadonlySet<string> = new Set(["number", "name"]);
 
-export const isSecret = (name: string, inCard: boolean): boolean =>
-  secretFields.has(name) || (inCard && secretCardFields.has(name));
-
 /**
- * Yields the values of all secret fields of a JSON value as text; a cardholder's name also in
- * capitals, as on a card.
+ * A deep copy of a JSON value in which the mark of the redactor replaces the value of every secret field. `learn` is told each of these
+ * values; a cardholder's name also in capitals, as on a card. Secrets inside other text, like a message of the service, are left to the redactor.
  */
-export function* secretsIn(value: unknown, inCard = false): Generator<string> {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
+export function maskSecrets(
+  value: unknown,
+  learn: (secret: string) => void = () => {},
+  inCard = false,
+): unknown {
+  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, learn, inCard));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
     const name = key.toLowerCase();
-    if (isSecret(name, inCard) && (typeof inner === "string" || typeof inner === "number"))
-      yield String(inner);
-    if (inCard && name === "name" && typeof inner === "string") yield inner.toUpperCase();
-    yield* secretsIn(inner, inCard || name === "creditcard");
-  }
+    const masked = maskSecrets(inner, learn, inCard || name === "creditcard");
+    if (!secretFields.has(name) && !(inCard && secretCardFields.has(name))) return [key, masked];
+    if (typeof inner === "string" || typeof inner === "number") learn(String(inner));
+    if (inCard && name === "name" && typeof inner === "string") learn(inner.toUpperCase());
+    return [key, inner === null ? null : "«redacted»"];
+  });
+  return Object.fromEntries(entries) as unknown;
 }
 
 /** The path that all endpoints have in front, without a final slash. */

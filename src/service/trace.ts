@@ -1,20 +1,5 @@
 import type { Send } from "../exchange/ports.ts";
-import { isSecret, requestOf, type Target } from "./http.ts";
-
-/**
- * A deep copy of a JSON value in which the mark of the redactor replaces the value of every secret field.
- * Secrets inside other text, like a message of the service, are left to the redactor.
- */
-export function maskSecrets(value: unknown, inCard = false): unknown {
-  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, inCard));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
-    const name = key.toLowerCase();
-    if (isSecret(name, inCard)) return [key, inner === null ? null : "«redacted»"];
-    return [key, maskSecrets(inner, inCard || name === "creditcard")];
-  });
-  return Object.fromEntries(entries);
-}
+import { maskSecrets, requestOf, type Target } from "./http.ts";
 
 /**
  * Reports each request, as the client sends it, before it is sent, and each outcome before it is

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Send } from "../../src/exchange/ports.ts";
-import { maskSecrets, traced } from "../../src/service/trace.ts";
+import { maskSecrets } from "../../src/service/http.ts";
+import { traced } from "../../src/service/trace.ts";
 import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
 import { application, device, uuid } from "../support/examples.ts";
 

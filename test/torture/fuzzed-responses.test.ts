@@ -7,7 +7,7 @@ import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import { classify } from "../../src/protocol/classify.ts";
 import { endpoints, type Endpoint, type Operation } from "../../src/protocol/endpoints.ts";
 import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/answers.ts";
-import { maskSecrets } from "../../src/service/trace.ts";
+import { maskSecrets } from "../../src/service/http.ts";
 import { replyOf } from "../../src/service/http.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
 import { importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
