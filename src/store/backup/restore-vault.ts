@@ -22,21 +22,14 @@ export function restoreVault(
   const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
   if (!["known", "older", "gone"].includes(reason)) rows.log("merged", null, { outcome: reason });
   const isWhole = reason === "taken" || reason === "returned";
-  const { service, uuid, vault } = rows;
-  const open = rows.open;
+  const { service, uuid, vault, open } = rows;
+  const from = open?.id === before ? "here" : "file";
   return {
     uuid,
     label: vault?.label ?? null,
     service,
     reason,
-    exchange:
-      open === undefined
-        ? null
-        : {
-            id: open.id,
-            state: open.state as OpenState,
-            from: open.id === before ? "here" : "file",
-          },
+    exchange: open === undefined ? null : { id: open.id, state: open.state as OpenState, from },
     droppedLabel: isLabelTaken && isWhole ? label : null,
   };
 }
@@ -57,12 +50,11 @@ function restored(
     return isOlder ? "older" : "taken";
   }
   if (vault.lastError?.code === "gone" && live.length > 0) return "gone";
-  const isForgotten = vault.forgotten;
+  const { forgotten: isForgotten, lastGeneration, carried, carriedUpTo, forgottenAt } = vault;
   if (isForgotten) {
     if (isOlder) return "older";
     if (live.length === 0) return "known";
     // Its counters and the last number stay.
-    const { lastGeneration, carried, carriedUpTo, forgottenAt } = vault;
     const kept = { lastGeneration, carried, carriedUpTo, forgottenAt };
     rows.vault = { ...theirs.known, label, ...kept };
   }
@@ -86,8 +78,7 @@ function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
   // Once these are no longer kept, the journal tells that they were counted here.
   for (const id of countedThere(theirs).ids) rows.log("merged", id);
   rows.doubt();
-  const open = rows.open;
-  if (open !== undefined) adopt(rows, open, "successor");
+  if (rows.open !== undefined) adopt(rows, rows.open, "successor");
 }
 
 const closed = { state: "discarded", token: null } as const;
@@ -158,9 +149,7 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
   const kept = order.filter(({ standing }) => standing !== "superseded");
   // Of several with the same pair the first.
   const byPair = [...Map.groupBy(kept, ({ fingerprint }) => fingerprint).values()];
-  return byPair
-    .toReversed()
-    .flatMap(([first]) => theirs.generation(first?.generation ?? null) ?? []);
+  return byPair.toReversed().flatMap(([first]) => theirs.generation(first?.generation) ?? []);
 }
 
 /**

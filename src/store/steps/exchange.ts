@@ -90,14 +90,13 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     elsewhere: started.elsewhere,
   });
   const { tokenExpiry, usesRemaining, limited } = started;
+  const said = { tokenExpiry, usesRemaining, limited };
   update(exchange, {
     state: "started",
     outcome: "success",
     newGeneration: generation,
     token: rows.sealToken(exchangeId, started.token),
-    tokenExpiry,
-    usesRemaining,
-    limited,
+    ...said,
     given: started.given ?? null,
   });
   const vault = rows.known;
@@ -115,13 +114,7 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     lastError: null,
   });
   rows.refusals.delete(started.combination);
-  rows.log("started", exchangeId, {
-    base: base.generation,
-    generation,
-    tokenExpiry,
-    usesRemaining,
-    limited,
-  });
+  rows.log("started", exchangeId, { base: base.generation, generation, ...said });
 }
 
 export function hold(
@@ -132,9 +125,7 @@ export function hold(
 ): void {
   const row = rows.exchangeIn(exchangeId, ["started", "held"]);
   rows.log("held", exchangeId, { from: row.state, reason, delivered, saveOwed });
-  row.state = "held";
-  row.holdReason = reason;
-  row.saveOwed = saveOwed;
+  update(row, { state: "held", holdReason: reason, saveOwed });
   if (delivered) row.delivered = true;
 }
 

@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
 import type { Carried, CountedExchange, Counters } from "../../exchange/counting.ts";
 import { count, counting } from "../../exchange/counting.ts";
-import { isLive } from "../../exchange/records.ts";
+import { isLive, noCredentials } from "../../exchange/records.ts";
 import type {
   ErrorNote,
   ExchangeRecord,
@@ -174,13 +174,8 @@ export class VaultRows implements Owner {
 
   /** @throws `no-credentials` if the vault is not known under this service */
   get known(): VaultRow {
-    const { vault, service, uuid } = this;
-    if (vault !== null) return vault;
-    throw new VaultError(
-      "no-credentials",
-      `no credentials are known for vault ${uuid} at ${service}`,
-      { uuid, next: [command`vault import ${uuid} --kind KIND --credentials @FILE`] },
-    );
+    if (this.vault === null) throw noCredentials(this.uuid);
+    return this.vault;
   }
 
   get open(): ExchangeRow | undefined {
