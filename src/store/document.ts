@@ -229,9 +229,6 @@ export function storedVault(
   return rows.with({ version: row?.version ?? 0 });
 }
 
-/** A step on a vault, which has the key that seals the state. */
-export type Step<T> = (rows: VaultRows) => T;
-
 /** What a step has made of a vault: nothing is written yet. */
 export interface Made<T> {
   result: T;
@@ -239,8 +236,8 @@ export interface Made<T> {
   after: VaultRows;
 }
 
-/** Lets a step edit a copy of the vault. */
-export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
+/** Lets a step edit a copy of the vault, which has the key that seals the state. */
+export function make<T>(before: VaultRows, step: (rows: VaultRows) => T): Made<T> {
   const after = before.copy();
   const result = step(after);
   after.trim();

@@ -9,7 +9,7 @@ import { retryWhileBusy } from "../files/lock-file.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { make, readVault, storedVault, type Made, type Step } from "./document.ts";
+import { make, readVault, storedVault, type Made } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
 import { lockLost, type Owner, type VaultRows } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
@@ -134,7 +134,11 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   /** Runs a step on the last one's result; it learns if pairs with `prints` are superseded. */
-  async run<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
+  async run<T>(
+    step: (rows: VaultRows) => T,
+    prints: readonly string[] = [],
+    isLast = false,
+  ): Promise<T> {
     const written = this.#written.then(async () => {
       const stored = await this.stored(prints);
       const { by } = this.#parts;

@@ -100,21 +100,19 @@ export class WholeReader {
 
   /** The fingerprints of a vault's pairs that were ever superseded. */
   async spent({ service, uuid }: Owner): Promise<string[]> {
-    const rows = await this.engine.query({
-      sql: `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE service = $1 AND uuid = $2`,
-      values: [service, uuid],
-    });
-    return rows.map((row) => String(row["fingerprint"]));
+    const sql = `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE service = $1 AND uuid = $2`;
+    return await this.#texts({ sql, values: [service, uuid] });
   }
 
   /** Which of these exchanges the journal has. */
   async exchangesAmong(ids: readonly string[]): Promise<string[]> {
     const { prefix, texts } = this.engine;
-    const rows = await this.engine.query({
-      sql: `SELECT DISTINCT exchange FROM ${prefix}journal WHERE exchange IN (${texts("$1")})`,
-      values: [JSON.stringify(ids)],
-    });
-    return rows.map((row) => String(row["exchange"]));
+    const sql = `SELECT DISTINCT exchange FROM ${prefix}journal WHERE exchange IN (${texts("$1")})`;
+    return await this.#texts({ sql, values: [JSON.stringify(ids)] });
+  }
+
+  async #texts(statement: Statement): Promise<string[]> {
+    return (await this.engine.query(statement)).flatMap((row) => Object.values(row).map(String));
   }
 }
 
