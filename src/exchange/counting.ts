@@ -106,15 +106,10 @@ export function countToCarry(exchanges: readonly CountedExchange[], before: Carr
 }
 
 /** What is left of counters if no start without an answer has arrived. */
-export const withoutUnanswered = ({
-  unackedStarts,
-  unansweredStarts,
-  failedAttempts,
-  possiblyFailed,
-}: Counters): Counters => ({
-  unackedStarts: unackedStarts - unansweredStarts,
+export const withoutUnanswered = (counters: Counters): Counters => ({
+  unackedStarts: counters.unackedStarts - counters.unansweredStarts,
   unansweredStarts: 0,
-  failedAttempts: failedAttempts - possiblyFailed,
+  failedAttempts: counters.failedAttempts - counters.possiblyFailed,
   possiblyFailed: 0,
 });
 
@@ -150,10 +145,6 @@ export const isLastToWait = ({ unackedStarts }: Counters, policy: Policy): boole
   unackedStarts + 2 >= policy.unackedStarts;
 
 /** The counters of a vault beside their limits. */
-export function spentBy(record: VaultRecord, policy: Policy): Spent {
-  return {
-    unackedStarts: record.unackedStarts,
-    failedAttempts: record.failedAttempts,
-    limits: { ...policy },
-  };
+export function spentBy({ unackedStarts, failedAttempts }: Counters, policy: Policy): Spent {
+  return { unackedStarts, failedAttempts, limits: { ...policy } };
 }

@@ -95,11 +95,8 @@ async function sendEnd(
       // has settled nothing, only a start can find out which pair is valid.
       const isOwn = exchange.endsUnanswered === 1 && isKnownHereOnly(record, exchange);
       const outcome = isOwn && !isLate ? "expired" : "in-doubt";
-      await session.settle(
-        id,
-        outcome,
-        note(context, outcome === "expired" ? "service" : outcome, cause),
-      );
+      const as = outcome === "expired" ? "service" : outcome;
+      await session.settle(id, outcome, note(context, as, cause));
       return { outcome, answer };
     }
     const why = end === "again" ? "rate limited" : cause;

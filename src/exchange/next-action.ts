@@ -159,15 +159,14 @@ function choose(vault: VaultRecord, wish: Wish, circumstances: Circumstances): N
   if (tried.length > 0 && isLockedBy(vault, policy)) return refuse("guard", left);
   if (generation === undefined) {
     const isClear = likely(left).length < 2 || !mustPersonChoose(vault, policy);
-    if ((!force && !isClear) || tried.length >= mostTries(vault)) return refuse("choice", left);
+    // If nothing is proven since a restore, the machine that has the right ones must still have its turn.
+    const mostTries = isRestored(vault) ? 1 : triesAtMost;
+    if ((!force && !isClear) || tried.length >= mostTries) return refuse("choice", left);
   }
   const waitsForEnd = wish.noAck === true || wish.takesTime === true;
   if (waitsForEnd && !force && isLastToWait(vault, policy)) return refuse("last-start");
   return { do: "start", candidates: [first, ...others] };
 }
-
-/** If nothing is proven since a restore, the machine that has the right credentials must still have its turn. */
-const mostTries = (vault: VaultRecord): number => (isRestored(vault) ? 1 : triesAtMost);
 
 /** Only a restore or a failover takes its proof from the current credentials. */
 export const isRestored = ({ generations }: VaultRecord): boolean =>
@@ -200,27 +199,20 @@ function untried(
  * it.
  */
 export function candidates({ generations, open }: VaultRecord): Generation[] {
-  const numbered = (number: number | null | undefined): Generation[] =>
-    generations.filter((g) => g.generation === number);
-  if (open !== null && open.state !== "in-doubt") return numbered(open.baseGeneration);
-  const [older, newer] = [numbered(open?.baseGeneration), numbered(open?.newGeneration)];
-  const inDoubt = (
-    open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]
-  ).filter((g) => g.placed !== "older");
-  const standing = (name: Generation["standing"]): Generation[] =>
-    generations.filter((g) => g.standing === name);
-  const imported = (placed: Generation["placed"]): Generation[] =>
-    standing("imported").filter((g) => g.placed === placed);
-  const all = [
-    ...imported("successor"),
+  const isBase = ({ generation }: Generation): boolean => generation === open?.baseGeneration;
+  if (open !== null && open.state !== "in-doubt") return generations.filter(isBase);
+  const mayBeEnded = open !== null && open.endsUnanswered > 0;
+  const placeOf = (one: Generation): number => {
+    const isImported = one.standing === "imported";
+    if (isImported && one.placed === "successor") return 0;
     // Those of an adopted exchange in doubt are imported too, but the exchange decides their order.
-    ...imported(null).filter((g) => !inDoubt.includes(g)),
-    ...inDoubt,
-    ...standing("current"),
-    ...imported("older"),
-    ...generations.filter((g) => g.standing === "void" || g.standing === "offered"),
-  ];
-  return [...new Set(all)].filter((g) => g.standing !== "superseded");
+    const isNew = one.generation === open?.newGeneration;
+    if (one.placed !== "older" && (isNew || isBase(one))) return isNew === mayBeEnded ? 2 : 3;
+    if (isImported) return one.placed === null ? 1 : 5;
+    return one.standing === "current" ? 4 : 6;
+  };
+  const kept = generations.filter(({ standing }) => standing !== "superseded");
+  return kept.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** The candidates that the service has not refused. */

@@ -252,16 +252,9 @@ export const isUnread = (
 ): boolean => exchange.limited && isUndelivered(exchange);
 
 export function summarize(exchange: ExchangeRecord): ExchangeSummary {
-  return {
-    id: exchange.id,
-    operation: exchange.operation,
-    state: exchange.state,
-    externalRef: exchange.externalRef,
-    startedAt: exchange.startedAt,
-    tokenExpiry: exchange.tokenExpiry,
-    generation: exchange.newGeneration,
-    by: exchange.by,
-  };
+  const { id, operation, state, externalRef, startedAt, tokenExpiry, by } = exchange;
+  const generation = exchange.newGeneration;
+  return { id, operation, state, externalRef, startedAt, tokenExpiry, generation, by };
 }
 
 /**
@@ -311,9 +304,8 @@ export function newId(clock: { now(): number }, after?: string): string {
 /** The time of a ULID; 0 for any other id, since an adopted exchange keeps the one that another machine gave it. */
 function timeOf(id: string): number {
   if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id)) return 0;
-  let value = 0;
-  for (const character of id.slice(0, timeLength)) value = value * 32 + alphabet.indexOf(character);
-  return value;
+  const digits = Array.from(id.slice(0, timeLength), (character) => alphabet.indexOf(character));
+  return digits.reduce((value, digit) => value * 32 + digit);
 }
 
 /** An id that sorts before all of that time, in milliseconds since the epoch, and after all of before it. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
-import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
+import { findEndpoint, isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
@@ -59,11 +59,8 @@ export function checkStart(
   const said = document === undefined ? start.kind : known ? undefined : document.kind;
   const kind = chooseKind(uuid, record, said);
   if (findEndpoint(kind, operation, "start") === undefined) {
-    const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
-    throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
-      uuid,
-      hint: `it has one for ${able.join(", ")}`,
-    });
+    const message = `the interface has no ${operation} of ${kind} vaults`;
+    throw new VaultError("invalid-input", message, { uuid });
   }
   const hasDevice =
     (start.device ?? document?.device) !== undefined ||
