@@ -63,7 +63,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
-  let told: string | undefined;
+  let told = "";
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
     const now = breaker.now();
@@ -71,11 +71,11 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt === null) return known;
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
-      const reply = await probe(context, known, vault.uuid);
-      if (reply !== null && isOfService(reply)) return breaker.known;
-      if (reply !== null && reply.type !== "answer")
-        cause = `the service is unavailable: ${reply.cause}`;
-      known = await breaker.read();
+      const probed = await probe(context, known, vault.uuid);
+      if (probed !== null && isOfService(probed.reply)) return probed.breaker;
+      if (probed !== null && probed.reply.type !== "answer")
+        cause = `the service is unavailable: ${probed.reply.cause}`;
+      known = probed?.breaker ?? (await breaker.read());
       continue;
     }
     const leftMs = deadline - clock.elapsed();
@@ -91,15 +91,19 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   }
 }
 
-/** Claims and sends a probe. Returns the reply; null if another process was faster. */
-async function probe(context: GateContext, known: Breaker, uuid?: string): Promise<Reply | null> {
+/** Claims and sends a probe. Returns the breaker after it; null if another process was faster. */
+async function probe(
+  context: GateContext,
+  known: Breaker,
+  uuid?: string,
+): Promise<{ breaker: Breaker; reply: Reply } | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
   const reply = await sendProbe(context, uuid);
   const isAnswered = isOfService(reply);
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
-  return (await breaker.replace(claimed, probed)) ? reply : null;
+  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
 }
 
 /** Asks once, after the first answered start, whether the service answers probes; not while it is open, where a probe delays the trial. */
