@@ -16,6 +16,8 @@ export interface Given {
   zone?: string | undefined;
   /** Current time in milliseconds since the epoch. */
   now?: number | undefined;
+  /** Columns of this machine's journal, which are not looked for. */
+  columns?: Columns | undefined;
 }
 
 /** The columns of an input, and how its times are read. */
@@ -32,7 +34,7 @@ export interface Choice {
 
 /**
  * Assigns columns to roles by the map, then names and values. Exact names win over contained ones,
- * varying columns over constant ones; contradictions lose. Without records, none is required.
+ * varying columns over constant ones; contradictions lose. Without records there are none.
  *
  * @throws `usage` for an unknown mapped column, `invalid-input` if time, action or vault is missing
  */
@@ -41,22 +43,16 @@ export function chooseColumns(
   given: Given,
   input: string,
 ): Choice {
-  if (sample.length === 0) return noChoice({});
-  return new Search(withClock(profilesOf(sample)), given, input).choose();
+  if (given.columns === undefined && sample.length > 0)
+    return new Search(withClock(profilesOf(sample)), given, input).choose();
+  const { columns = {} } = given;
+  const times = new TimeReader();
+  return { columns, times, hasSuccesses: false, isContradicted: false, warnings: [] };
 }
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
 export const timeIn = (fields: Fields, { time }: Columns): string =>
   `${fields.get(time?.name ?? "") ?? ""} ${fields.get(time?.and ?? "") ?? ""}`.trim();
-
-/** A choice of columns that are known, or of none. */
-export const noChoice = (columns: Columns): Choice => ({
-  columns,
-  times: new TimeReader(),
-  hasSuccesses: false,
-  isContradicted: false,
-  warnings: [],
-});
 
 interface Profile {
   name: string;
@@ -213,7 +209,13 @@ class Search {
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
-    const [times, hasSuccesses] = [this.#timeReader(), this.#hasSuccesses()];
+    const outcome = this.#column("outcome");
+    const isGood = outcome && looks.isInverted({ ...outcome, ...this.#columns.outcome });
+    const hasSuccesses =
+      outcome !== undefined &&
+      looks.rankOf("error", outcome.name) === Infinity &&
+      countOf(outcome, (text) => outcomeOf(text, isGood) === "good") > 0;
+    const times = this.#timeReader();
     return { columns, times, hasSuccesses, isContradicted, warnings: this.#warnings };
   }
 
@@ -421,13 +423,6 @@ class Search {
     return true;
   }
 
-  #hasSuccesses(): boolean {
-    const outcome = this.#column("outcome");
-    if (outcome === undefined || looks.rankOf("error", outcome.name) < Infinity) return false;
-    const isGood = looks.isInverted({ ...outcome, ...this.#columns.outcome });
-    return [...outcome.counts.keys()].some((text) => outcomeOf(text, isGood) === "good");
-  }
-
   /** Assigns the reason: the text with most refusal reasons, else what only failed calls have. */
   #chooseReason(): void {
     const outcome = this.#column("outcome");
@@ -447,15 +442,12 @@ class Search {
   /** Whether calls of one vault with one action have different words. */
   #isOfCalls({ values, texts }: Profile): boolean {
     const [actions, vaults] = [this.#column("action")?.values, this.#column("vault")?.values];
-    const known = new Map<string, string>();
-    return (
-      texts.every((text) => /^\p{L}{2,}$/u.test(text)) &&
-      [...values].some(([at, text]) => {
-        const call = `${actions?.get(at)} ${vaults?.get(at)}`;
-        if (!known.has(call)) known.set(call, text);
-        return known.get(call) !== text;
-      })
+    const calls = [...values].map(
+      ([at, text]) => [`${actions?.get(at)} ${vaults?.get(at)}`, text] as const,
     );
+    const known = new Map(calls);
+    const areWords = texts.every((text) => /^\p{L}{2,}$/u.test(text));
+    return areWords && calls.some(([call, text]) => known.get(call) !== text);
   }
 
   #say(sentence: string): void {

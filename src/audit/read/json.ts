@@ -291,18 +291,14 @@ export class JsonCutter extends Cutter {
   }
 }
 
+/** Returns where a number or another word ends, which is a byte long at least. */
 function endOfWord(bytes: Buffer, from: number, to: number): number {
-  let at = from;
-  for (let byte = bytes[at] as number; at < to; byte = bytes[++at] as number)
-    if (
-      byte <= ascii.space ||
-      byte === ascii.comma ||
-      byte === ascii.closeObject ||
-      byte === ascii.closeList
-    )
-      break;
-  return at === from ? from + 1 : at;
+  let at = from + 1;
+  while (at < to && !endsWord.has(bytes[at] as number)) at += 1;
+  return at;
 }
+
+const endsWord = new Set([...Buffer.from(",]}"), ...Array.from({ length: 33 }).keys()]);
 
 /** Cuts NDJSON by lines. A line that is not one object is cut by the depth of braces. */
 export class LineCutter extends Cutter {

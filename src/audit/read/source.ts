@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Columns, InputReport } from "../../documents/audit.ts";
+import type { InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
-import { type Choice, chooseColumns, type Given, noChoice, timeIn } from "../columns/choose.ts";
+import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { rankOf } from "../columns/looks.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
@@ -20,8 +20,6 @@ import { formOf } from "./table.ts";
 /** What the entries of an input are made with. */
 export interface EntryOptions extends Given, Omit<Layout, keyof Choice> {
   skips: Skips;
-  /** Columns of this machine's journal, which are not looked for. */
-  columns?: Columns | undefined;
 }
 
 /** Number of records by which columns are recognized. */
@@ -71,7 +69,7 @@ export class Source implements Sink {
   ) {
     this.input = input;
     this.#skips = options.skips;
-    this.layout = { ...options, ...choiceOf(input, sample, options) };
+    this.layout = { ...options, ...chooseColumns(sample, options, input.name) };
     for (const { list } of sample) this.#lists.add(list);
     this.#isText = sample.some(({ isText }) => isText);
     this.#cutter = cutterOf(this);
@@ -86,7 +84,7 @@ export class Source implements Sink {
   /**
    * Recognizes the format and the columns of an input that is open.
    *
-   * @throws what `choiceOf` throws.
+   * @throws what `chooseColumns` throws, and `invalid-input` for an error in the place of items.
    */
   static async open(input: Input, options: EntryOptions): Promise<Source> {
     const sample: RawRecord[] = [];
@@ -98,6 +96,8 @@ export class Source implements Sink {
         await setImmediate();
         if (sample.length === sampleSize || (sample.length > 0 && bytes >= sampleBytes)) break;
       }
+    const isUnlike = sample.every(({ likeness }) => likeness === unlike);
+    if (options.columns === undefined && isUnlike) refuseError(input);
     return new Source(input, cutterOf, likest(sample), options);
   }
 
@@ -223,26 +223,13 @@ const mayCount = (event: EventKind): boolean =>
 /** Name of what says why there are no items. */
 const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
 
-/**
- * Chooses the columns of an input by its first records.
- *
- * @throws what `chooseColumns` throws, and `invalid-input` for an error in the place of items.
- */
-function choiceOf(
-  { name, head }: Input,
-  sample: readonly RawRecord[],
-  options: EntryOptions,
-): Choice {
-  const { columns } = options;
-  if (columns !== undefined) return noChoice(columns);
-  if (sample.every(({ likeness }) => likeness === unlike)) {
-    const [, said] = [...parse(textOf(head)).fields].find(([key]) => errorName.test(key)) ?? [];
-    if (said !== undefined)
-      throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
-        hint: "export the items again",
-      });
-  }
-  return chooseColumns(sample, options, name);
+/** @throws `invalid-input` for an error in the place of items */
+function refuseError({ name, head }: Input): void {
+  const [, said] = [...parse(textOf(head)).fields].find(([key]) => errorName.test(key)) ?? [];
+  if (said === undefined) return;
+  throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
+    hint: "export the items again",
+  });
 }
 
 /** Returns the records of the lists whose records look most like items. */
