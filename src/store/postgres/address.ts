@@ -11,6 +11,8 @@ interface HostPort {
   /** One that begins with a slash is a folder of sockets. */
   host: string;
   port: number;
+  /** From a file, where the address has none. */
+  password?: string | undefined;
 }
 
 /** Where a shared state lives, and how to reach it. */
@@ -19,8 +21,6 @@ export interface Address {
   hosts: readonly HostPort[];
   user: string;
   password: string | undefined;
-  /** Finds the one for a host where none is given. */
-  findPassword?: (at: HostPort) => string | undefined;
   database: string;
   schema: string;
   /** Undefined without TLS; `rootCertificate` is the path of certificates to trust instead. */
@@ -50,24 +50,22 @@ export function parseAddress(location: string, env: Environment, user = userName
     .split(",")
     .map((host) => hostIn(decoded(host), env["PGPORT"]));
   const query = settingsIn(settings);
-  const found = {
-    hosts,
-    user: name ?? env["PGUSER"] ?? user,
-    password: password ?? env["PGPASSWORD"],
-    database: decoded(database) || (env["PGDATABASE"] ?? name ?? user),
-    schema: query.get("schema") ?? "vaultsvc",
-  };
+  const as = name ?? env["PGUSER"] ?? user;
+  const of = decoded(database) || (env["PGDATABASE"] ?? name ?? user);
   const where = hosts.map(
     ({ host, port }) => `${host.includes(":") ? `[${host}]` : encodeURIComponent(host)}:${port}`,
   );
-  const [as, of] = [found.user, found.database].map(encodeURIComponent);
   const more = query.size === 0 ? "" : `?${query.toString()}`;
   return {
-    ...found,
+    hosts,
+    user: as,
+    password: password ?? env["PGPASSWORD"],
+    database: of,
+    schema: query.get("schema") ?? "vaultsvc",
     tls: tlsFor(query, env, hosts),
     patienceMs: 10_000,
     isDurableAssumed: query.has("durable"),
-    shown: `postgres://${as}@${where.join(",")}/${of}${more}`,
+    shown: `postgres://${encodeURIComponent(as)}@${where.join(",")}/${encodeURIComponent(of)}${more}`,
   };
 }
 

@@ -46,21 +46,17 @@ export function connectionReason(error: unknown): ErrorFacts & { why: string } {
   const why = /^[0-9A-Z]{5}$/.test(code)
     ? `refused the connection (${message}, ${code})`
     : `cannot be reached (${message || code})`;
-  const hints: [RegExp, string][] = [
-    [/28P01|password must be/, "set PGPASSWORD, or put the password into ~/.pgpass"],
-    [
-      /certificate|self.signed|altnames/i,
-      "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it",
-    ],
-    [
-      /not support SSL/,
-      "configure TLS on the server; only on a network of your own: sslmode=disable",
-    ],
+  const byCertificate =
+    "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it";
+  const byServer = "configure TLS on the server; only on a network of your own: sslmode=disable";
+  const ways: [RegExp, ErrorFacts][] = [
+    [/28P01|password must be/, { hint: "set PGPASSWORD, or put the password into ~/.pgpass" }],
+    [/certificate|self.signed|altnames/i, { hint: byCertificate }],
+    [/not support SSL/, { hint: byServer }],
+    [/^(?:28|3D|42)/, {}],
+    [/(?:)/, { hint: "run it again when the database is there", retry: "safe" }],
   ];
-  const [, hint] = hints.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
-  if (hint !== undefined) return { why, hint };
-  if (/^(?:28|3D|42)/.test(code)) return { why };
-  return { why, hint: "run it again when the database is there", retry: "safe" };
+  return { why, ...ways.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] };
 }
 
 /** The error for a place without a state: none was made there, or somebody has dropped it. */

@@ -214,15 +214,11 @@ export class LeasedVault extends StoredVaultSession {
   /** Renews the lease; false if it did not, or nobody can tell, as while the database is away. */
   async #renew(): Promise<boolean> {
     const sent = instant(this.#parts.clock);
-    try {
-      // One that was given back meanwhile stays so.
-      const [row] = await this.#transact(`UPDATE ${this.#parts.schema}.vaults SET ${renewed}
-        WHERE ${ours} AND holder IS NOT NULL RETURNING 1 AS renewed`);
-      if (row !== undefined) this.#renewedAt = sent;
-      return row !== undefined;
-    } catch {
-      return false;
-    }
+    // One that was given back meanwhile stays so.
+    const sql = `UPDATE ${this.#parts.schema}.vaults SET ${renewed} WHERE ${ours} AND holder IS NOT NULL RETURNING 1 AS renewed`;
+    const [row] = await this.#transact(sql).catch((): Row[] => []);
+    if (row !== undefined) this.#renewedAt = sent;
+    return row !== undefined;
   }
 
   async #transact(sql: string, ...more: number[]): Promise<Row[]> {

@@ -86,7 +86,7 @@ export class PostgresStore extends StoredState {
     }
   }
 
-  async gather(signal: AbortSignal): Promise<void> {
+  override async gather(signal: AbortSignal): Promise<void> {
     const { outbox, warn } = this.parts;
     await this.#gather(outbox.vaults(), signal, ({ message }) => warn(message));
   }
@@ -208,12 +208,10 @@ export function openShared(
   options: StoreOptions,
 ): PostgresStore {
   const address = parseAddress(location, env);
-  if (address.password !== undefined) learnSecret(address.password);
-  const findPassword: Address["findPassword"] = (at) => {
-    const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
-    if (password !== undefined) learnSecret(password);
-    return password;
-  };
+  const fromFile = (at: Address["hosts"][number]): string | undefined =>
+    passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
+  const hosts = address.hosts.map((at) => ({ ...at, password: address.password ?? fromFile(at) }));
+  for (const { password } of hosts) if (password !== undefined) learnSecret(password);
   const by = { ...options.by, role: address.user };
-  return new PostgresStore({ ...address, findPassword }, { ...options, by });
+  return new PostgresStore({ ...address, hosts }, { ...options, by });
 }
