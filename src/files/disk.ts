@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync, statSync, type StatsFs } from "node:fs";
+import { readFileSync, statfsSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import { dirname } from "node:path";
 import { attempt } from "../attempt.ts";
@@ -46,17 +46,15 @@ const leastFreeBytes = 2 * 1024 * 1024;
  * @throws `state` if the disk of the folder is almost full
  */
 export function ensureRoom(folder: string): void {
-  const free = freeBytesIn(onState(folder, () => statfsSync(folder)));
-  if (free === null || free >= leastFreeBytes) return;
+  const { blocks, bavail, bsize } = onState(folder, () => statfsSync(folder));
+  const free = bavail * bsize;
+  // A file system that counts no blocks does not say what is free.
+  if (blocks === 0 || free >= leastFreeBytes) return;
   const left = `${Math.floor(free / 1024)} KiB free, too little for an exchange`;
   throw unusable(folder, `the disk is almost full (${left})`, {
     hint: "free some space there, then run it again",
   });
 }
-
-/** A file system that counts no blocks does not say what is free. */
-const freeBytesIn = ({ blocks, bavail, bsize }: StatsFs): number | null =>
-  blocks === 0 ? null : bavail * bsize;
 
 const nearestExisting = (folder: string): string =>
   statIfThere(folder) === null ? nearestExisting(dirname(folder)) : folder;
