@@ -216,17 +216,16 @@ export async function waitForLock<T>(
     if (!waiting.signal.aborted) throw error;
     throw new VaultError("interrupted", "interrupted; nothing was sent", { uuid, retry: "safe" });
   }
-  throw obstacle ?? busy(uuid);
+  throw obstacle ?? busy({});
 }
 
 export const busy = (
-  uuid: string | undefined,
-  lock?: Pick<Lock, "holder" | "since">,
+  { uuid, holder, since }: Partial<Lock>,
   doing = uuid === undefined ? "using a vault of this state" : `using vault ${uuid}`,
 ): VaultError =>
   new VaultError("busy", `another process is ${doing}`, {
     uuid,
-    by: lock?.holder,
-    since: lock?.since,
+    by: holder,
+    since,
     hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
   });

@@ -40,7 +40,7 @@ export const isOpen = (schema: string): string => `NOT EXISTS (SELECT FROM ${sch
   WHERE name IN ('fence', 'moved') OR CASE name WHEN 'closing' THEN ${isClosed()} END)`;
 
 /** The error for whoever finds the gate closed, or a table locked behind it. */
-export const busyAtGate = (): VaultError => busy(undefined, undefined, "changing the whole state");
+export const busyAtGate = (): VaultError => busy({}, "changing the whole state");
 
 /**
  * Runs statements of a writer without a lease in one transaction; returns the rows of the first.
@@ -103,7 +103,7 @@ export async function transactWhole<T>(
         isWaiting = false;
         // A statement of its own: one that waited for the lock sees what was there before.
         const [lease] = await query(holders(schema));
-        if (lease !== undefined) return busyWith(lease);
+        if (lease !== undefined) return busy(lockIn(lease));
         await query({
           sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL;
             DELETE FROM ${schema}.vaults WHERE status = 'absent'`,
@@ -117,7 +117,7 @@ export async function transactWhole<T>(
     }
     // The tables stayed locked. It is the turn of others.
     await clock.sleep(lockMs, waiting.signal);
-    return busy(undefined);
+    return busy({});
   };
   try {
     return (await waitForLock(clock, waiting, undefined, attempt)).result;
@@ -144,9 +144,3 @@ export const lockIn = (row: Row): Lock => ({
   since: (row["since"] as Date).toISOString(),
   endsAt: (row["endsAt"] as Date).toISOString(),
 });
-
-/** The error for whoever finds a vault in use, as a row of `holders` says. */
-export function busyWith(row: Row): VaultError {
-  const lock = lockIn(row);
-  return busy(lock.uuid, lock);
-}

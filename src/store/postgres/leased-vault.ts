@@ -11,19 +11,10 @@ import { readVault, setting, writingBeside, type Made } from "../document.ts";
 import { labelTaken, lockLost } from "../steps/rows.ts";
 import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 
-import { StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
+import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
 import { twice, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
-import {
-  ahead,
-  busyAtGate,
-  busyWith,
-  holders,
-  isAlive,
-  isOpen,
-  leaseMs,
-  takingMs,
-} from "./gate.ts";
+import { ahead, busyAtGate, holders, isAlive, isOpen, leaseMs, lockIn, takingMs } from "./gate.ts";
 import { aboutIn, aboutStatement } from "./schema.ts";
 import type { SharedParts } from "./whole-state.ts";
 
@@ -94,7 +85,7 @@ export class LeasedVault extends StoredVaultSession {
         if (taken !== undefined)
           return { session: new LeasedVault(parts, epoch, sent), facts, read };
         const owner = held.find((row) => row["service"] === service && row["uuid"] === uuid);
-        if (owner !== undefined) return busyWith(owner);
+        if (owner !== undefined) return busy(lockIn(owner));
         aboutIn(facts, database.address);
         return busyAtGate();
       } catch (error) {

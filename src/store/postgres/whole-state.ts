@@ -8,7 +8,7 @@ import type { Engine, WholeOperation } from "../whole/whole.ts";
 import type { Row as WholeRow } from "../tables.ts";
 import type { Database, Query } from "./database.ts";
 import { alreadyThere, codeOf } from "./errors.ts";
-import { busyWith, transactWhole } from "./gate.ts";
+import { lockIn, transactWhole } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
 import {
   aboutIn,
@@ -26,6 +26,7 @@ import {
 } from "./schema.ts";
 import * as version1 from "../version-1.ts";
 import type { Created, StateParts, StoredState } from "../stored-state.ts";
+import { busy } from "../vault-session.ts";
 
 export interface SharedParts extends StateParts {
   schema: string;
@@ -92,7 +93,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       // Each step of that version begins with one of these: none runs between reading and dropping.
       await query({ sql: `LOCK TABLE ${prefix}state, ${prefix}leases IN ACCESS EXCLUSIVE MODE` });
       const [lease] = await query({ sql: version1.formerLease(prefix) });
-      if (lease !== undefined) throw busyWith(lease);
+      if (lease !== undefined) throw busy(lockIn(lease));
       const { state = "", key: keyId = "" } = await readMeta({ address: database.address, query });
       const key = await keyring.key(keyId);
       await query({

@@ -95,9 +95,9 @@ export class VaultLocks {
 
   #obstacle(uuid: string | undefined): VaultError {
     const [other] = uuid === undefined ? this.holders() : this.#holder(nameOf(uuid));
-    if (other !== undefined) return busy(other.uuid, other);
+    if (other !== undefined) return busy(other);
     const isWhole = uuid === undefined || isLockTaken(this.#path("gate"));
-    return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
+    return isWhole ? busy({}, "changing the whole state") : busy({ uuid });
   }
 
   /** The locks of whoever has a vault, by the name of its lock; null while one is taken. */
