@@ -105,9 +105,9 @@ export abstract class StoredState implements Store {
   abstract create(grant?: string): Promise<Created>;
   /**
    * Adds, as candidates, what this machine has kept of exchanges that a shared state may have lost.
-   * Skips vaults in use. A problem of one vault is a warning.
+   * Skips vaults in use. A problem of one vault is a warning. Locking a vault adds what is its own.
    */
-  abstract gather(signal: AbortSignal): Promise<void>;
+  async gather(_signal: AbortSignal): Promise<void> {}
   /** Who has locked which vault, in the order in which they took it. Never waits for them. */
   abstract locks(): Promise<Lock[]>;
 

@@ -138,7 +138,7 @@ describe("migrations", () => {
     use: (store: State) => Promise<T>,
     script = "ALTER TABLE vaults ADD COLUMN color TEXT",
   ): Promise<T> => {
-    migrations.push(script);
+    migrations.push((db) => db.exec(script));
     try {
       return await use(state.another());
     } finally {

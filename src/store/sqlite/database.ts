@@ -67,7 +67,7 @@ function second(db: DatabaseSync): void {
  * The migration to version n is at position n, from 1. A published one is never changed, only
  * followed by another. A new state begins with the second.
  */
-export const migrations: (string | typeof second)[] = ["", second];
+export const migrations: ((db: DatabaseSync) => void)[] = [() => undefined, second];
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
 export function createDatabase(path: string): void {
@@ -117,10 +117,7 @@ export function openDatabase(path: string): DatabaseSync | null {
  * locked: no process may be between ① and ④ while the tables change.
  */
 export function migrate(connection: DatabaseSync): void {
-  for (const script of migrations.slice(schemaVersion(connection))) {
-    if (typeof script === "string") connection.exec(script);
-    else script(connection);
-  }
+  for (const step of migrations.slice(schemaVersion(connection))) step(connection);
   connection.exec(
     `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,
   );

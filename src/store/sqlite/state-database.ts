@@ -53,15 +53,14 @@ export class StateDatabase {
 
   /** The connection; the database is created if there is none. */
   async ensure(): Promise<DatabaseSync> {
-    const connection = await this.open();
-    if (connection !== null) return connection;
-    ensurePrivateDirectory(this.#options.directory);
-    createDatabase(this.path);
-    this.isNew = true;
-    // Somebody else in this process may have begun to look before it was there.
-    const made = (await this.open()) ?? (await this.open());
-    if (made === null) throw unusable(this.path, "it was removed meanwhile");
-    return made;
+    // Again: somebody else in this process may have begun to look before it was there.
+    for (;;) {
+      const connection = await this.open();
+      if (connection !== null) return connection;
+      ensurePrivateDirectory(this.#options.directory);
+      createDatabase(this.path);
+      this.isNew = true;
+    }
   }
 
   /**

@@ -51,11 +51,6 @@ export class SqliteState extends StoredState {
     return { created, updated: false, keyId: id };
   }
 
-  /** Nobody else has used it; what came with a backup of a shared state is added vault by vault. */
-  async gather(): Promise<void> {
-    await Promise.resolve();
-  }
-
   async locks(): Promise<Lock[]> {
     const { length } = await this.read({ sql: "SELECT 1" });
     return length === 0 ? [] : this.database.locks.holders();
