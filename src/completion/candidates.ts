@@ -162,13 +162,9 @@ async function values(
   };
   switch (source.from) {
     case "list": {
-      const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
-      const isOpen = source.values[0]?.endsWith("=") === true;
-      const left = source.values.filter(
-        (value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)),
-      );
-      const offered = these(left.map((value) => ({ value: [...chosen, value].join(",") })));
-      return isOpen ? { ...offered, directive: "nospace" } : offered;
+      const chosen = source.separated === true ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
+      const offered = these(source.values.map((value) => ({ value: chosen + value })));
+      return source.values[0]?.endsWith("=") ? { ...offered, directive: "nospace" } : offered;
     }
     case "commands": {
       const of = place.operands.reduce<CliCommand | undefined>(
@@ -179,10 +175,7 @@ async function values(
       return of === undefined ? nothing : these([...names(of), ...also]);
     }
     case "vaults": {
-      const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
-      const vaults = (await (await look(place.given)).vaults()).filter(
-        ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
-      );
+      const vaults = await (await look(place.given)).vaults();
       const withLabels = source.byLabel === true && typed !== "";
       // The UUID says which vault it is by the label, and the label by the UUID.
       return these(
