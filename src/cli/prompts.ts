@@ -74,7 +74,7 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     },
     confirm: async (question, initial = false) => {
       const isAgreed = (answer: string): boolean =>
-        answer.trim() === "" ? initial : isYes(answer);
+        answer.trim() === "" ? initial : /^y/i.test(answer.trim());
       return isAgreed(
         await text({
           message: `${question} (${initial ? "Y/n" : "y/N"})`,
@@ -94,11 +94,16 @@ const wrapped = (text: string, { output }: Context, beside: number): string =>
  * Asks before something that cannot be taken back.
  * @throws `usage` where nobody can be asked, `canceled` on a No.
  */
-export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {
+export async function confirmOrFail(
+  ask: Prompts,
+  yes: boolean,
+  question: string,
+  flag = "--yes",
+): Promise<void> {
   if (yes) return;
   if (!ask.isPossible)
     throw new VaultError("usage", `confirmation required: ${question}`, {
-      hint: "use --yes to confirm",
+      hint: `use ${flag} to confirm`,
     });
   if (!(await ask.confirm(question)))
     throw new VaultError("canceled", "canceled; nothing was sent or changed");
@@ -117,8 +122,6 @@ export const ruleFrom =
   };
 
 export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" : null);
-
-const isYes = (answer: string): boolean => /^y/i.test(answer.trim());
 
 /** Of a secret: nothing, and no cursor, which would move with each key. */
 const hidden: Required<Question>["shown"] = (_, { isFinal }) =>

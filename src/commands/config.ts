@@ -26,7 +26,7 @@ import {
   valueText,
   type ConfigValue,
 } from "../settings/config-keys.ts";
-import { configKeys, definitionOf, settingNames, waysToSet } from "../settings/definitions.ts";
+import { configKeys, definitionOf, settingNames } from "../settings/definitions.ts";
 import { readValue } from "../settings/given.ts";
 import { checkLocation, isShared, passwordDropped, passwordSeen } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
@@ -50,7 +50,6 @@ const list = command({
   examples: ["vault config list", "vault config list --origin --json"],
   mode: "fixes-configuration",
   async run(app, { origin }) {
-    warnOfProblem(app);
     const { profileInUse, configuration } = app.settings;
     const { directory } = configuration;
     // The list first: it is what has a line for each entry.
@@ -71,15 +70,13 @@ const get = command({
   mode: "fixes-configuration",
   async run(app, { key }) {
     const { io, settings, state } = app;
-    warnOfProblem(app);
     if (key !== "currentProfile") checkKey(key);
-    const name = configKeys.get(key);
     const shown = everySetting(app).find((setting) => setting.key === key);
     if (shown?.value === undefined || shown.value === null)
       throw new VaultError("usage", `${key} is not set`, {
-        hint: `set it with ${name === undefined ? key : waysToSet(name)}`,
         next: [wayTo`vault config set ${key} VALUE`],
       });
+    const name = configKeys.get(key);
     const { flags, profileInUse } = settings;
     const found = name && findSetting(name, flags, io.host.env, profileInUse.settings);
     const isRevealed = io.output.reveal && found !== undefined && formOf(key) === "secret";
@@ -105,12 +102,6 @@ const path = command({
     await io.output.print(document, (view) => factsTable(rows, view));
   },
 });
-
-function warnOfProblem({ io, settings }: App): void {
-  const { configuration, profileInUse } = settings;
-  if (configuration.problem !== undefined)
-    io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
-}
 
 function ofProfile({ settings: { profileInUse: profile } }: App): ShownSetting[] {
   const origin = `profile ${profile.name}`;

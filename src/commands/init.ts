@@ -28,7 +28,7 @@ import {
   resolveSettings,
   serviceName,
 } from "../settings/settings.ts";
-import { command as wayTo, noted } from "../way.ts";
+import { command as wayTo } from "../way.ts";
 import { storable } from "./config.ts";
 import { probeFinding, reachFindings } from "./doctor/findings.ts";
 
@@ -186,13 +186,7 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (former === undefined) return {};
   if (force || profileValue(former, "baseUrl") === undefined) return former;
-  if (!io.ask.isPossible) {
-    throw new VaultError("usage", `profile ${name} already exists`, {
-      hint: "use --force to change what is given, or choose another name with --profile",
-      next: [noted(wayTo`vault config set KEY VALUE --profile ${name}`, "changes one setting")],
-    });
-  }
-  await confirmOrFail(io.ask, false, `Profile ${name} already exists. Change it?`);
+  await confirmOrFail(io.ask, false, `Profile ${name} already exists. Change it?`, "--force");
   return former;
 }
 
