@@ -75,15 +75,12 @@ function exitCodes(): Extract<Document<"help">, { exitCodes: unknown }>["exitCod
 const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
 
 function find(program: Command, words: readonly string[]): Command {
-  return words.reduce((at, word) => {
-    const found = at.commands.find((each) => each.name() === word);
-    if (found !== undefined) return found;
-    const before = pathOf(at).slice(1);
-    const what =
-      before.length === 0
-        ? "there is no command or topic"
-        : `vault ${before.join(" ")} has no command`;
-    const next = [wayTo`vault ${before} --help`];
-    throw new VaultError("usage", `${what} '${word}'`, { next });
-  }, program);
+  const found = words.reduce<Command | undefined>(
+    (at, word) => at?.commands.find((each) => each.name() === word),
+    program,
+  );
+  if (found !== undefined) return found;
+  throw new VaultError("usage", `there is no command or topic '${words.join(" ")}'`, {
+    next: [wayTo`vault --help`],
+  });
 }

@@ -186,7 +186,7 @@ describe("what was probably meant", () => {
     ["run x --env N=label env -i", "unknown option '-i'", /next: vault run VAULT -- CMD\n/],
     ["run x --stdin cat", "the program to run comes after --", /next: vault run VAULT -- CMD\n/],
     ["help gte", "there is no command or topic 'gte'", / {2}next: vault --help\n/],
-    ["help sandbox ls", "vault sandbox has no command 'ls'", / {2}next: vault sandbox --help\n/],
+    ["help sandbox ls", "there is no command or topic 'sandbox ls'", / {2}next: vault --help\n/],
   ])("%s", async (line, message, meant) => {
     const { code, out, err } = await run(line);
     expect({ code, out }).toEqual({ code: 2, out: "" });
