@@ -114,23 +114,16 @@ export function doctorTable(
       ]),
     );
   const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
-  const { good, dim, warn, bad } = palette;
+  const { good, dim, warn, bad, code } = palette;
   const paints = { ok: good, info: dim, warn, error: bad };
   const margin = 2;
+  const left = widths.reduce((sum, width) => sum + width + gap, margin);
   const drawn = findings.map(({ check, level, message, hint, next }) => {
-    const isFine = level === "ok" || level === "info";
     const rows: Cell[][] = [
-      [
-        { text: level, paint: paints[level] },
-        { text: check, paint: palette.dim },
-        { text: message, paint: isFine ? palette.same : palette.strong },
-      ],
-      ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
+      [{ text: level, paint: paints[level] }, { text: check, paint: dim }, message],
+      ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: dim }]]),
     ];
-    const left = widths.reduce((sum, width) => sum + width + gap, margin);
-    const ways = wayLines(next, columns, left).map(
-      (line) => `${(isFine ? palette.dim : palette.code)(printableLine(line))}\n`,
-    );
+    const ways = wayLines(next, columns, left).map((line) => `${code(printableLine(line))}\n`);
     return rowsTable(rows, columns, margin, widths) + ways.join("");
   });
   return drawn.join("");
