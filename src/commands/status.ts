@@ -62,9 +62,8 @@ export const status = command({
     if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
     const locks = [...before, ...(await store.locks())];
     const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
-    const found: string[] = [];
+    const found: { uuid: string; what: string }[] = [];
     const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
-    let first: string | undefined;
     async function* vaults(): AsyncGenerator<ListedVault> {
       for await (const record of only ?? store.each()) {
         const { uuid } = record;
@@ -78,23 +77,22 @@ export const status = command({
           if (isNamed !== true || (since !== null && since > until)) continue;
           const by =
             finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-          found.push(`${uuid} is ${finding}${by}`);
-          first ??= uuid;
+          found.push({ uuid, what: `${uuid} is ${finding}${by}` });
         }
         yield vault;
       }
     }
-    const failure = (): VaultError | undefined =>
-      first === undefined
-        ? undefined
-        : new VaultError("finding", found.join("; "), { next: [wayTo`vault status ${first}`] });
     await io.output
       .showEach("vaults", vaults(), async (some, view) => await table(some, options, view))
       .catch((error: unknown) => {
-        throw failure() ?? error;
+        // What was found is told, also where it cannot be printed.
+        if (found.length === 0) throw error;
       });
-    const finding = failure();
-    if (finding !== undefined) throw finding;
+    const [first] = found;
+    if (first !== undefined)
+      throw new VaultError("finding", found.map(({ what }) => what).join("; "), {
+        next: [wayTo`vault status ${first.uuid}`],
+      });
     if (asked === undefined) sayNext(io.narrator, toDo);
   },
 });
