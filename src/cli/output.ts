@@ -186,18 +186,6 @@ export function entriesOf(document: unknown): readonly unknown[] {
   return values.flat().filter((entry) => typeof entry === "object");
 }
 
-/**
- * The value at a dotted path.
- * @throws `usage` where there is none
- */
-export function fieldOf(document: unknown, path: string): unknown {
-  const value = valueAt(document, path);
-  if (value !== undefined) return value;
-  throw new VaultError("usage", `--field ${path}: no such field here`, {
-    hint: "--json shows the document",
-  });
-}
-
 const valueAt = (document: unknown, path: string): unknown =>
   path
     .split(".")
@@ -214,8 +202,11 @@ const valueAt = (document: unknown, path: string): unknown =>
  * @throws `usage` where there is none
  */
 export function fieldText(document: unknown, path: string): string {
-  const value = fieldOf(document, path);
-  return typeof value === "string" ? value : jsonText(value);
+  const value = valueAt(document, path);
+  if (value !== undefined) return typeof value === "string" ? value : jsonText(value);
+  throw new VaultError("usage", `--field ${path}: no such field here`, {
+    hint: "--json shows the document",
+  });
 }
 
 /** Whether a path leads to the contents of a vault, or into them. */
