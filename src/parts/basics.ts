@@ -51,8 +51,6 @@ export interface SettingsPart extends Settings {
     profile: string | undefined;
     problem: VaultError | undefined;
   };
-  /** As they are with another profile. */
-  of: (profile: NamedProfile) => Settings;
   /** Of the state on this machine; a shared one keeps there what concerns this machine alone. */
   stateDirectory: () => string;
   /** Ready file of this user's sandbox, whatever profile is in use: beside the state that the flag, the variable or the default names. */
@@ -109,7 +107,6 @@ export function createSettings(
     profileInUse: profile,
     flags,
     configuration: { directory, keys: join(directory, "keys"), profile: chosen, problem },
-    of: (other) => resolveSettings(flags, env, other.settings),
     stateDirectory: () => directoryOf(host, part.state),
     // Set by `sandbox env`, whose state is another one.
     sandboxFile: () =>

@@ -55,7 +55,9 @@ export function createState({ io, settings }: Basics): StatePart {
   return {
     store: async () => (await opened()).state,
     open: async (other) =>
-      other === undefined ? await opened() : await open(settings.of(other), other),
+      other === undefined
+        ? await opened()
+        : await open(resolveSettings(settings.flags, io.host.env, other.settings), other),
     openAlone: async (other, place) =>
       await open(resolveSettings({}, {}, other.settings), other, place),
     history: async () => {
