@@ -220,7 +220,8 @@ export async function retryBusyDatabase<T>(
 export function readKnownVaults(
   directory: string,
 ): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
-  const path = databaseIn(directory);
+  // Of what is no directory, none.
+  const path = existsSync(join(directory, "vault.db")) ? databaseIn(directory) : null;
   // SQLite would create the index that a WAL lacks.
   if (path === null || (existsSync(`${path}-wal`) && !existsSync(`${path}-shm`))) return [];
   const sql = `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`;
