@@ -10,6 +10,7 @@ import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import type { VaultsOptions } from "../input/flags.ts";
+import { passContents, saveRecovery } from "./pass-on.ts";
 import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 
@@ -41,7 +42,7 @@ function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery):
     vault,
     kind,
     exchange: { ...shown, operation, generation: newGeneration },
-    settled: [...settled],
+    settled,
   };
 }
 
@@ -57,23 +58,19 @@ export async function createHandover(
   basics: Basics,
   outputs: Outputs,
   start: Start,
-  mayBeLimited: () => Promise<boolean>,
 ): Promise<Handover> {
+  const { io } = basics;
   const { out, options } = outputs;
-  const { saveCmd, withCredentials } = options;
-  const { outDir, exec, program } = options;
+  const { saveCmd, withCredentials, outDir, exec, program } = options;
   const isPassed = (options.out ?? outDir ?? exec ?? program) !== undefined;
   // Before the start: no delivery, and no receipt, must fail because the program was replaced since.
-  const [passing] = await Promise.all([
-    isPassed || saveCmd !== undefined ? import("./pass-on.ts") : undefined,
-    program === undefined ? undefined : import("../terminal/foreground.ts"),
-    isPassed || outputs.print !== undefined ? undefined : loadView(basics.io),
-    !isPassed && mayAsk(basics.io, start) && (await mayBeLimited())
-      ? basics.io.ask.load()
-      : undefined,
+  await Promise.all([
+    program && import("../terminal/foreground.ts"),
+    isPassed ? undefined : loadView(io),
+    !isPassed && start.operation === "get" && mayAsk(io) ? io.ask.load() : undefined,
   ]);
   const pass = async (document: GetDocument): Promise<void> =>
-    await passing?.passContents(basics, outputs, document);
+    await passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
@@ -81,17 +78,17 @@ export async function createHandover(
   return {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
-    line: outputs.line ?? basics.io.line,
+    line: outputs.line ?? io.line,
     get replaces() {
       return replaced;
     },
     async deliver(delivery) {
-      if (start.operation === "get") await deliverContents(basics.io, delivery, handed, start);
+      if (start.operation === "get") await deliverContents(io, delivery, handed, start);
       if (!leaves) return;
       const { unread: _, ...document } = await delivery.recovery();
       out?.write(document);
-      if (saveCmd !== undefined && passing !== undefined)
-        replaced = await passing.saveRecovery(basics, saveCmd, document, replaced ?? null);
+      if (saveCmd !== undefined)
+        replaced = await saveRecovery(basics, saveCmd, document, replaced ?? null);
     },
     async confirm({ kind, credentials }) {
       const device = deviceOf(given);
@@ -116,23 +113,34 @@ async function deliverContents(
   if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
     throw masked(delivery, true);
   const { print } = outputs;
-  if (print !== undefined) {
+  if (print !== undefined)
     return await orHeld(outputs, async () => await print(document, delivery));
-  }
-  const isMasked = delivery.exchange.limited && !showsContents(io.output);
-  const isAsked = isMasked && io.ask.isPossible && io.output.field === undefined;
-  const isWanted = isAsked && (await io.ask.confirm(revealQuestion(delivery)));
+  const { lastRead, exchange } = delivery;
+  const { field } = io.output;
+  const isMasked = exchange.limited && !showsContents(io.output);
+  const isAsked = isMasked && mayAsk(io);
+  const left = lastRead
+    ? "This is the last read of this vault"
+    : `This vault has ${exchange.usesRemaining} reads left, this one included`;
+  const isWanted =
+    isAsked && (await io.ask.confirm(`${left}, and the contents would be masked. Show them?`));
   const reveal = isWanted ? "contents" : io.output.reveal;
   // A person who does not want to see the contents has no use for the read.
-  const isDelivered = !isMasked || isWanted || !(delivery.lastRead || isAsked);
+  const isDelivered = !isMasked || isWanted || !(lastRead || isAsked);
   if (!isDelivered && !noAck) throw masked(delivery);
-  await orHeld(outputs, async () => await printOne(io, delivery, document, reveal));
+  // An optional field: the contents themselves are not, and without them nothing is acknowledged.
+  if (field !== undefined && !isContents(field) && !hasField(document, field))
+    io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
+  else
+    await orHeld(outputs, async () => {
+      await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
+    });
   if (!isDelivered) throw masked(delivery);
 }
 
-/** Whether a person is asked before the contents of a limited vault are shown. */
-const mayAsk = ({ ask, output }: Io, { operation }: Start): boolean =>
-  operation === "get" && ask.isPossible && output.field === undefined && !showsContents(output);
+/** Whether a person can be asked before contents are shown that would be masked. */
+const mayAsk = ({ ask, output }: Io): boolean =>
+  ask.isPossible && output.field === undefined && !showsContents(output);
 
 /** Loads what shows vaults to a person, if the output does that. */
 export async function loadView({ host, output }: Io): Promise<void> {
@@ -157,24 +165,6 @@ function masked({ lastRead }: Delivery, isProgram = false): HandoverFailure {
 /** Whether the chosen output holds the contents whole. */
 const showsContents = ({ field, format, reveal }: Output): boolean =>
   field === undefined ? format !== "table" || reveal : isWhole(field);
-
-const revealQuestion = ({ lastRead, exchange }: Delivery): string =>
-  `${lastRead ? "This is the last read of this vault" : `This vault has ${exchange.usesRemaining} reads left, this one included`}, and the contents would be masked. Show them?`;
-
-async function printOne(
-  io: Io,
-  delivery: Delivery,
-  document: GetDocument,
-  reveal: View["reveal"],
-): Promise<void> {
-  const { field } = io.output;
-  // An optional field: the contents themselves are not, and without them nothing is acknowledged.
-  if (field !== undefined && !isContents(field) && !hasField(document, field)) {
-    io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
-    return;
-  }
-  await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
-}
 
 /** @throws HandoverFailure if the contents cannot be written, and `interrupted` */
 async function orHeld({ stop }: Outputs, write: () => Promise<void>): Promise<void> {

@@ -52,14 +52,10 @@ export async function askVault(
     value: uuid,
     name: widest === 0 ? uuid : `${(label ?? "").padEnd(widest)}  ${uuid}`,
   });
-  const another = { value: "", name: "another vault, by its UUID" };
-  const unlimited = known.filter(({ limited }) => !limited);
-  const limited = known.filter((record) => record.limited);
-  const others = isLocal ? [] : [another];
+  const choices = known.toSorted((a, b) => Number(a.limited) - Number(b.limited)).map(choice);
   // Most imports are of a vault that is new here.
-  const choices = isImport
-    ? [another, ...known.map(choice)]
-    : [...unlimited.map(choice), ...others, ...limited.map(choice)];
+  const before = isImport ? 0 : known.filter(({ limited }) => !limited).length;
+  if (!isLocal) choices.splice(before, 0, { value: "", name: "another vault, by its UUID" });
   if (choices.length === 0)
     throw new VaultError("no-credentials", "no vaults yet", { next: [command`vault import`] });
   const chosen = known.length === 0 ? "" : await io.ask.choose("Which vault?", choices);
@@ -101,11 +97,7 @@ export async function askCredentials(
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
   const parsed = async (answer: string): Promise<GivenCredentials> =>
-    await readCredentials(
-      io.redactor,
-      await contentOf(io, answer.trim(), "Credentials"),
-      "Credentials",
-    );
+    readCredentials(io.redactor, await contentOf(io, answer.trim(), "Credentials"), "Credentials");
   const message = "Credentials (JSON in one line, or @FILE)";
   const given = await parsed(await io.ask.secret({ message, rule: ruleFrom(parsed) }));
   if (given.type === "recovery") return { given };

@@ -3,7 +3,7 @@ import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { otherService, type Start } from "../exchange/start/start.ts";
 import type { ServicePart } from "../parts/service.ts";
-import type { GivenCredentials } from "../exchange/credentials.ts";
+import { parseCredentials, type GivenCredentials } from "../exchange/credentials.ts";
 import { deviceOf, pairsOf } from "../exchange/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -70,7 +70,7 @@ export async function readGiven(
   const exact = await io.secretOption(credentials, "--credentials", "exactly");
   const text = meant(exact, "--credentials");
   io.redactor.add(text);
-  return { ...(await readCredentials(io.redactor, text, "--credentials")), exact };
+  return { ...readCredentials(io.redactor, text, "--credentials"), exact };
 }
 
 /**
@@ -87,12 +87,7 @@ export async function readHashedPin(
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */
-export async function readCredentials(
-  redactor: Redactor,
-  text: string,
-  flag: string,
-): Promise<GivenCredentials> {
-  const { parseCredentials } = await import("../exchange/credentials.ts");
+export function readCredentials(redactor: Redactor, text: string, flag: string): GivenCredentials {
   const parsed = parseCredentials(text, flag);
   learnAll(redactor.add, parsed);
   return parsed;

@@ -6,7 +6,7 @@ import { refusalError } from "../exchange/refusals.ts";
 import { waysOn } from "../exchange/ways.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { loadView, tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
+import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { confirmUpdate } from "../input/ask.ts";
 import { optionName } from "../cli/command.ts";
@@ -48,7 +48,6 @@ export async function runMany(
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${count(todo.length, "vault")}`);
   prepareOut(app, options);
-  if (form === "rows") await loadView(app.io);
   const work = exchanging(app, options, run);
   await runAll(app, todo, { ...run, work, form, options }, known);
   return 0;
@@ -66,7 +65,7 @@ async function sortList(app: App, options: VaultsOptions, run: Run) {
     startOf(forAll, line, vault),
   );
   const earlier = run.isNamed ? await store.run(service, run.name) : [];
-  for (const one of earlier) await checkSameRun(app, run, one);
+  for (const one of earlier) checkSameRun(app, run, one);
   const begun = new Map(earlier.map((one) => [one.uuid, one]));
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
@@ -74,7 +73,7 @@ async function sortList(app: App, options: VaultsOptions, run: Run) {
   const known: [Start, { ok: true; earlier: true } | Skipped][] = [];
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
-    if (before !== undefined) await checkSameRun(app, run, before, start);
+    if (before !== undefined) checkSameRun(app, run, before, start);
     const vault = vaults.vault(start.uuid);
     const skipped = vault && whySkipped(vault, start, isKept, circumstances, run.rest);
     if (before !== undefined && isDone(before)) known.push([start, { ok: true, earlier: true }]);

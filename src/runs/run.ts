@@ -8,6 +8,7 @@ import { newId, type RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { createHandover, type Outputs, type RunOptions } from "../handover/handover.ts";
+import { missingOut } from "../handover/pass-on.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
@@ -72,15 +73,14 @@ export async function exchange(
   if (run?.isNamed === true) {
     // Only now: before, another process may have had the vault.
     const [begun] = await store.run(app.settings.serviceName(), run.name, start.uuid);
-    if (begun !== undefined) await checkSameRun(app, run, begun, start);
+    if (begun !== undefined) checkSameRun(app, run, begun, start);
     if (begun !== undefined && isDone(begun)) return "earlier";
     if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
       return "settled";
   }
   await outputs.out?.check(context, start.given);
   const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
-  const mayBeLimited = async () => (await context.session.read())?.limited !== false;
-  const handover = await createHandover(app, outputs, start, mayBeLimited);
+  const handover = await createHandover(app, outputs, start);
   if (handover.leavesState && store.isNew)
     app.io.narrator.warn(
       `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
@@ -126,12 +126,12 @@ export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
  * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
-export async function checkSameRun(
+export function checkSameRun(
   { io: { host } }: App,
   { name, operation, delivery, outDir }: Run,
   begun: RunExchange,
   start?: Start,
-): Promise<void> {
+): void {
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
       uuid: begun.uuid,
@@ -145,7 +145,6 @@ export async function checkSameRun(
   if (begun.digest !== null && begun.digest !== digestOf(start))
     throw differs(`the contents for vault ${uuid} are not those that the run has sent before`);
   if (!isDone(begun)) return;
-  const { missingOut } = await import("../handover/pass-on.ts");
   const file = missingOut(host, { outDir }, uuid);
   if (file !== null) throw differs(`it has read vault ${uuid}, but ${file} is missing`);
 }

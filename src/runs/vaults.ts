@@ -1,16 +1,23 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
+import { viewOn } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import { checkOwner, type Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
-import type { CredentialsOut } from "../handover/credentials-out.ts";
+import { withCredentialsOut, type CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
-import type { GivenContents } from "../input/contents.ts";
+import { checkOut, prepareOut } from "../handover/pass-on.ts";
+import { askForStart, askVault, confirmUpdate } from "../input/ask.ts";
+import {
+  checkContentsOptions,
+  completeContents,
+  readContents,
+  type GivenContents,
+} from "../input/contents.ts";
 import { isMany, mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
-import { isUuid } from "../protocol/limits.ts";
 import { command } from "../way.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
@@ -29,20 +36,12 @@ export async function runVaults(
   if (options.program === undefined && isMany(options))
     return await (await import("./many.ts")).runMany(app, options, operation);
   const { credentialsOut } = options;
-  const contents =
-    operation === "update"
-      ? await (await import("../input/contents.ts")).readContents(app.io, options)
-      : undefined;
+  const contents = operation === "update" ? await readContents(app.io, options) : undefined;
   const work = async (out?: CredentialsOut): Promise<void> => {
-    const ask = async () => await import("../input/ask.ts");
     await app.service.client();
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined && mayHold(kind, options);
-    const [named] = options.vaults;
-    const uuid =
-      named !== undefined && isUuid(named)
-        ? named
-        : await (await ask()).askVault(app, named, operation, fits);
+    const uuid = await askVault(app, options.vaults[0], operation, fits);
     const asked = await readStart(app, uuid, operation, options);
     const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
@@ -62,10 +61,7 @@ export async function runVaults(
     else if (done !== "settled" && options.program === undefined) await report(app, start, done);
   };
   if (credentialsOut === undefined) await work();
-  else {
-    const { withCredentialsOut } = await import("../handover/credentials-out.ts");
-    await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
-  }
+  else await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
   return 0;
 }
 
@@ -80,16 +76,11 @@ async function completeStart(
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
   const record = await lookUp(app, uuid);
-  const start = io.ask.isPossible
-    ? await (await import("../input/ask.ts")).askForStart(io, record, asked)
-    : asked;
+  const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;
   checkOwner(uuid, given?.uuid);
-  if (options.out !== undefined) {
-    const { checkOut, prepareOut } = await import("../handover/pass-on.ts");
-    prepareOut(app, options);
-    checkOut(io.host, options, uuid);
-  }
+  prepareOut(app, options);
+  checkOut(io.host, options, uuid);
   const kind = checkStart(record, start);
   const variables = [...(options.program?.fields ?? [])];
   const fields = new Map(variables.map(([name, path]) => [`--env ${name}:`, path]));
@@ -104,18 +95,15 @@ async function completeStart(
   }
   const checked = { ...start, kind, label: record?.label ?? given?.label ?? null };
   if (contents === undefined) return checked;
-  const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
   if (io.ask.isPossible) {
     const { vaultTable } = await import("../cli/vault-view.ts");
-    const { viewOn } = await import("../cli/output.ts");
     const { stderr } = io.host;
     const plain = { isTTY: stderr.isTTY, columns: stderr.columns, color: false };
     await stderr.write(vaultTable({ contents: newVault }, await viewOn(plain, io.host, false)));
   }
-  const { confirmUpdate } = await import("../input/ask.ts");
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
   return { ...checked, newVault };
