@@ -35,8 +35,12 @@ const dates = {
   lastModified: z.optional(dateTime),
 };
 const ofOffline = { usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
+
+const pair = z.object({ encryptedData: opaque, payload: opaque });
+export type Pair = z.infer<typeof pair>;
+
 const everyVault = {
-  credentials: z.looseObject({ encryptedData: opaque, payload: opaque }),
+  credentials: z.looseObject(pair.shape),
   uuid,
   ...dates,
 };
@@ -55,32 +59,43 @@ export function responseSchema(endpoint: Pick<Endpoint, "kind" | "operation" | "
   return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
 }
 
+/** Any JSON object. */
+type Json = Record<string, unknown>;
+
 /** A whole HTTP answer whose body is a JSON object. */
 export interface Answer {
   httpStatus: number;
-  body: Record<string, unknown>;
+  body: Json;
   /** Seconds, from the `Retry-After` header (also a date) or `retryAfter` of the body. */
   retryAfter?: number | undefined;
 }
 
-export interface Pair {
-  encryptedData: string;
-  payload: string;
+/** What a response says of a vault, beside its contents; null if missing or unreadable. */
+function factsOf(vault: Json) {
+  const uses = vault["usesRemaining"];
+  return {
+    usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
+    expiryDate: date(vault["expiryDate"]),
+    autoLockDate: date(vault["autoLockDate"]),
+    dateCreated: date(vault["dateCreated"]),
+    lastModified: date(vault["lastModified"]),
+  };
 }
 
-const dateNames = ["expiryDate", "autoLockDate", "dateCreated", "lastModified"] as const;
+type AnsweredFacts = ReturnType<typeof factsOf>;
 
-/** The dates of a vault; null if missing or unreadable. */
-export type VaultDates = Record<(typeof dateNames)[number], string | null>;
+export type VaultDates = Omit<AnsweredFacts, "usesRemaining">;
 
-/** What a response says of a vault, beside its contents. */
-interface AnsweredFacts extends VaultDates {
-  usesRemaining: number | null;
-}
+/** All that is needed of a start response. */
+const accepted = z.object({
+  responseStatus: z.object({ status: z.literal("SUCCESS") }),
+  transactionToken: z.object({ token: opaque, expiry: z.optional(z.unknown()) }),
+  vault: z.object({ credentials: pair, uuid: opaque }),
+});
 
 /** An accepted start response. `vault` is the service's own object, unchanged. */
 export interface StartSuccess extends AnsweredFacts {
-  vault: Record<string, unknown>;
+  vault: Json;
   pair: Pair;
   token: string;
   tokenExpiry: string | null;
@@ -96,13 +111,9 @@ export function readStartSuccess(
   call: { uuid: string; kind: Kind; operation: Operation },
   answer: Answer,
 ): StartSuccess | undefined {
-  if (!isSuccess(answer)) return undefined;
-  const vault = object(answer.body["vault"]);
-  const pair = pairIn(object(vault?.["credentials"]) ?? {});
-  const transaction = object(answer.body["transactionToken"]);
-  const token = nonEmpty(transaction?.["token"]);
-  if (vault === undefined || pair === undefined || token === null) return undefined;
-  if (nonEmpty(vault["uuid"])?.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
+  const { data } = accepted.safeParse(answer.body);
+  if (data?.vault.uuid.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
+  const vault = answer.body["vault"] as Json;
   const warnings = validate(responseSchema({ ...call, step: "start" }), answer.body).violations.map(
     ({ path, rule }) => `the service's response: ${path || "body"} ${rule}`,
   );
@@ -110,21 +121,11 @@ export function readStartSuccess(
     warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return {
     vault,
-    pair,
-    token,
-    tokenExpiry: date(transaction?.["expiry"]),
+    pair: data.vault.credentials,
+    token: data.transactionToken.token,
+    tokenExpiry: date(data.transactionToken.expiry),
     ...factsOf(vault),
     warnings,
-  };
-}
-
-/** Reads what is usable of these properties. */
-function factsOf(vault: Record<string, unknown>): AnsweredFacts {
-  const uses = vault["usesRemaining"];
-  const dates = dateNames.map((name) => [name, date(vault[name])]);
-  return {
-    usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
-    ...(Object.fromEntries(dates) as VaultDates),
   };
 }
 
@@ -133,12 +134,7 @@ export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
 }
 
-/** The value if it is a string that is not empty, else null. */
-const nonEmpty = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value : null;
-
-export const object = (value: unknown): Record<string, unknown> | undefined =>
-  isObject(value) ? value : undefined;
+export const object = (value: unknown): Json | undefined => (isObject(value) ? value : undefined);
 
 /**
  * A date-time in a form that `Date.parse` reads correctly, or null if it cannot be read. Converts forms that `Date.parse` would
@@ -149,9 +145,6 @@ export function date(value: unknown): string | null {
   if (typeof value !== "string" || time === null) return null;
   return value.endsWith("Z") && Date.parse(value) === time ? value : new Date(time).toISOString();
 }
-
-/** Any JSON object: the answers of extended operations are not documented, so they are read leniently. */
-type Json = Record<string, unknown>;
 
 /** An accepted create response. */
 export interface CreateSuccess extends AnsweredFacts {
@@ -169,18 +162,14 @@ export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...body } = answer.body;
   const vault = object(body["vault"]) ?? body;
-  const objects = [vault, ...objectsIn(body)];
-  const pair = objects.map(pairIn).find((one) => one !== undefined);
+  // Never of the application, the transaction, an error, a list, or what a user has named.
+  const inner = within(body, /^(?:application|transaction|err|device|metadata|\d+$)/i);
+  const objects = [vault, ...inner.map(([, value]) => value).filter(isObject)];
+  const credentials = objects.map((one) => pair.safeParse(one).data).find((one) => one);
   const uuid = objects.map(uuidIn).find((one) => one !== undefined);
-  if (pair === undefined || uuid === undefined) return undefined;
+  if (credentials === undefined || uuid === undefined) return undefined;
   const usesRemaining = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
-  return { vault, uuid, pair, ...factsOf({ ...vault, ...body, usesRemaining }) };
-}
-
-function pairIn(value: Json): Pair | undefined {
-  const encryptedData = nonEmpty(value["encryptedData"]);
-  const payload = nonEmpty(value["payload"]);
-  return encryptedData === null || payload === null ? undefined : { encryptedData, payload };
+  return { vault, uuid, pair: credentials, ...factsOf({ ...vault, ...body, usesRemaining }) };
 }
 
 const uuidIn = (value: Json): string | undefined =>
@@ -189,21 +178,16 @@ const uuidIn = (value: Json): string | undefined =>
     .find((text): text is string => typeof text === "string" && isUuid(text));
 
 /**
- * An object and those in it, outer ones first, and a vault before what is beside it; never the application, the transaction, an error, or
- * what a user has named.
+ * A value and those within it, five levels deep, each after the names on the way to it: outer ones first, and a vault before what is
+ * beside it. Fields with `passed` names are left out.
  */
-function objectsIn(one: Json): Json[] {
-  const rank = ([name]: [string, unknown]): number => (name === "vault" ? 0 : 1);
-  const found: Json[] = [];
-  for (let level = [one], levels = 5; levels > 0; levels -= 1) {
-    found.push(...level);
-    level = level
-      .flatMap((each) => Object.entries(each))
-      .filter(([name]) => !/^(application|transaction|err|device|metadata)/i.test(name))
-      .toSorted((a, b) => rank(a) - rank(b))
-      .map(([, value]) => object(value))
-      .filter((each) => each !== undefined);
-  }
+function within(value: unknown, passed: RegExp): [path: string, value: unknown][] {
+  const isVault = ([name]: [string, unknown]): number => Number(name === "vault");
+  const found: [string, unknown][] = [["", value]];
+  for (const [path, outer] of found)
+    if (typeof outer === "object" && outer !== null && path.split(".").length <= 5)
+      for (const [name, inner] of Object.entries(outer).toSorted((a, b) => isVault(b) - isVault(a)))
+        if (!passed.test(name)) found.push([`${path}.${name}`, inner]);
   return found;
 }
 
@@ -235,17 +219,11 @@ export function isOtherVault(answer: Answer, uuid: string): boolean {
  * in any "id" field that is not about the vault, the application or the transaction.
  */
 export function findErrorUuid(body: unknown): string | undefined {
-  const ids = [...identifiers(body, ".")];
+  const ids = within(body, /^(?:vault|application|transaction)/i).filter(
+    (one): one is [string, string] =>
+      typeof one[1] === "string" && /^[0-9a-fA-F-]{32,36}$/.test(one[1]),
+  );
   return [/\.[^.]*(err[^.]*id|id[^.]*err[^.]*)$/i, /err.*id$|id.*err/i, /id$/i]
     .map((form) => ids.find(([path]) => form.test(path))?.[1])
     .find((id) => id !== undefined);
-}
-
-/** The identifiers in an answer, each after the names of the fields on the way to it. */
-function* identifiers(value: unknown, path: string, levels = 5): Generator<[string, string]> {
-  if (typeof value === "string" && /^[0-9a-fA-F-]{32,36}$/.test(value)) yield [path, value];
-  if (typeof value !== "object" || value === null || levels === 0) return;
-  for (const [key, inner] of Object.entries(value))
-    if (!/^(vault|application|transaction)/i.test(key))
-      yield* identifiers(inner, `${path}.${key}`, levels - 1);
 }
