@@ -31,12 +31,6 @@ export type ListChoice = Pick<ManyOptions, "all" | "from" | "vaults">;
 
 type ListOperation = Operation | "ack";
 
-/** A vault as it is given, and where: a place in a file, or the name itself. */
-interface Entry {
-  given: VaultLine;
-  where: string;
-}
-
 /**
  * Reads the list of a command with many vaults and checks all that can be checked before anything is sent (vault help many-vaults):
  * `make` makes of each entry what the command works with, from its line and from what is known of it. `known` are the vaults known at
@@ -55,34 +49,32 @@ export async function readList<Vault>(
   const exact = !io.ask.isPossible;
   const inFile = choice.from !== undefined;
   const places = new Map<string, string>();
-  const vaultOf = ({ given, where }: Entry): Vault => {
-    const { uuid, vault } = known.find(given.uuid, { ...(inFile ? {} : { shown: where }), exact });
-    const before = places.get(uuid.toLowerCase());
-    if (before !== undefined)
-      throw new VaultError("usage", `${inFile ? "" : `${where}: `}the same vault as ${before}`, {
-        uuid,
-        hint: "nothing was sent; name each vault once",
-      });
-    places.set(uuid.toLowerCase(), where);
-    return make({ ...given, uuid }, vault);
-  };
-  return (await readEntries(io, choice, operation, known)).map((entry) => {
+  return (await readEntries(io, choice, operation, known)).map(({ given, where }) => {
     try {
-      return vaultOf(entry);
+      const asGiven = inFile ? {} : { shown: where };
+      const { uuid, vault } = known.find(given.uuid, { ...asGiven, exact });
+      const before = places.get(uuid.toLowerCase());
+      if (before !== undefined)
+        throw new VaultError("usage", `${inFile ? "" : `${where}: `}the same vault as ${before}`, {
+          uuid,
+          hint: "nothing was sent; name each vault once",
+        });
+      places.set(uuid.toLowerCase(), where);
+      return make({ ...given, uuid }, vault);
     } catch (error) {
       if (!inFile || !(error instanceof VaultError)) throw error;
-      const { message, facts } = error;
-      throw new VaultError("invalid-input", `--from ${entry.where}: ${message}`, facts);
+      throw new VaultError("invalid-input", `--from ${where}: ${error.message}`, error.facts);
     }
   });
 }
 
+/** The vaults as they are given, and where: a place in a file, or the name itself. */
 async function readEntries(
   { sources }: Io,
   { vaults, from, all }: ListChoice,
   operation: ListOperation,
   known: VaultNames<VaultRecord>,
-): Promise<Entry[]> {
+): Promise<{ given: VaultLine; where: string }[]> {
   if (from !== undefined) {
     const { schema, example } = lines[operation];
     const valid = `a valid line: a UUID, a label, or ${example}`;
@@ -114,13 +106,11 @@ async function readEntries(
 }
 
 const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
-const contents = {
-  card: z.optional(creditCard),
-  content: z.optional(z.string({ error: "must be text" })),
-};
+const card = z.optional(creditCard);
+const content = z.optional(z.string({ error: "must be text" }));
 
 const rule = 'must be an object, such as {"uuid":"…"}';
-const update = objectOf({ ...read, ...contents }, rule);
+const update = objectOf({ ...read, card, content }, rule);
 
 type VaultLine = z.infer<typeof update>;
 
