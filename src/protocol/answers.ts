@@ -3,6 +3,7 @@ import { isCreditCard, isOnline, type Endpoint, type Kind, type Operation } from
 import { anyInteger, creditCard, dateTime, instant, opaque, positiveLong, uuid } from "./fields.ts";
 import { isObject } from "./json.ts";
 import { isUuid } from "./limits.ts";
+import { offlineCredentials } from "./requests.ts";
 import { validate } from "./validate.ts";
 
 const code = z
@@ -29,28 +30,22 @@ const transactionToken = z.looseObject({
   token: opaque,
 });
 
-const dates = {
+export type Pair = z.infer<typeof offlineCredentials>;
+
+const everyVault = {
+  credentials: z.looseObject(offlineCredentials.shape),
+  uuid,
   autoLockDate: z.optional(dateTime),
   dateCreated: z.optional(dateTime),
   lastModified: z.optional(dateTime),
 };
 const ofOffline = { usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
 
-const pair = z.object({ encryptedData: opaque, payload: opaque });
-export type Pair = z.infer<typeof pair>;
-
-const everyVault = {
-  credentials: z.looseObject(pair.shape),
-  uuid,
-  ...dates,
-};
-
 /** The vault of a start response, with the fields of the endpoint (docs/interface.md, Vault). */
 export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "operation">) {
   const fields = isOnline(kind) ? everyVault : { ...everyVault, ...ofOffline };
-  if (operation === "update") return z.looseObject(fields);
-  if (isCreditCard(kind)) return z.looseObject({ ...fields, creditCard });
-  return z.looseObject({ ...fields, content: z.string() });
+  const contents = isCreditCard(kind) ? { creditCard } : { content: z.string() };
+  return z.looseObject({ ...fields, ...(operation !== "update" && contents) });
 }
 
 /** The schema of an endpoint's SUCCESS response (docs/interface.md, Responses); unknown fields are allowed. */
@@ -90,7 +85,7 @@ export type VaultDates = Omit<AnsweredFacts, "usesRemaining">;
 const accepted = z.object({
   responseStatus: z.object({ status: z.literal("SUCCESS") }),
   transactionToken: z.object({ token: opaque, expiry: z.optional(z.unknown()) }),
-  vault: z.object({ credentials: pair, uuid: opaque }),
+  vault: z.object({ credentials: offlineCredentials, uuid: opaque }),
 });
 
 /** An accepted start response. `vault` is the service's own object, unchanged. */
@@ -165,11 +160,11 @@ export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   // Never of the application, the transaction, an error, a list, or what a user has named.
   const inner = within(body, /^(?:application|transaction|err|device|metadata|\d+$)/i);
   const objects = [vault, ...inner.map(([, value]) => value).filter(isObject)];
-  const credentials = objects.map((one) => pair.safeParse(one).data).find((one) => one);
+  const pair = objects.map((one) => offlineCredentials.safeParse(one).data).find((one) => one);
   const uuid = objects.map(uuidIn).find((one) => one !== undefined);
-  if (credentials === undefined || uuid === undefined) return undefined;
+  if (pair === undefined || uuid === undefined) return undefined;
   const usesRemaining = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
-  return { vault, uuid, pair: credentials, ...factsOf({ ...vault, ...body, usesRemaining }) };
+  return { vault, uuid, pair, ...factsOf({ ...vault, ...body, usesRemaining }) };
 }
 
 const uuidIn = (value: Json): string | undefined =>

@@ -50,6 +50,8 @@ const deviceText = (example: string) =>
     (value) => /^[A-Za-z0-9_ -]{2,}$/.test(value),
   );
 
+const fontsRule = 'must be a list of at least one font name, such as ["Arial"]';
+
 const deviceExample =
   '{"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
 
@@ -62,14 +64,8 @@ export const device = z.object(
     ),
     osType: deviceText("Linux"),
     fonts: z
-      .array(z.string({ error: 'must be text, such as "Arial"' }), {
-        error: 'must be a list of font names, such as ["Arial"]',
-      })
-      .check(
-        z.minLength(1, {
-          error: 'must have at least one font name, such as ["Arial"]',
-        }),
-      ),
+      .array(z.string({ error: 'must be text, such as "Arial"' }), { error: fontsRule })
+      .check(z.minLength(1, { error: fontsRule })),
   },
   { error: `must be an object, such as ${deviceExample}` },
 );

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isCreditCard, isOnline, type Endpoint, type Kind } from "./endpoints.ts";
+import { isCreditCard, isOnline, type Endpoint } from "./endpoints.ts";
 import {
   base64,
   creditCard,
@@ -25,51 +25,26 @@ export const onlineCredentials = z.extend(offlineCredentials, { hashedPin: z.opt
 /** A credential pair and, for an online vault, the hashedPin that goes with it. */
 export type Credentials = z.infer<typeof onlineCredentials>;
 
-/** The text of a generic vault; its length has no documented limit. */
-const content = z.string({ error: "must be text" });
-
-/** The contents of a vault of this kind: a card or a text. */
-const contentsSchema = (kind: Kind) =>
-  isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content });
-
 /** What begins every request with the application in its body. */
 const every = { application, externalRef: z.optional(externalRef) };
-
-/** Of a read, and extended, of a delete. */
-const access = (kind: Kind) =>
-  isOnline(kind)
-    ? z.object({ ...every, device, vault: z.object({ credentials: onlineCredentials }) })
-    : z.object({ ...every, vault: z.object({ credentials: offlineCredentials }) });
-
-/** Extended. `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
-const create = (kind: Kind) => {
-  const { shape } = contentsSchema(kind);
-  const created = { ...every, metadata: z.optional(metadata) };
-  if (isOnline(kind)) {
-    const vault = z.object({ ...shape, hashedPin: z.optional(base64) });
-    return z.object({ ...created, device, vault });
-  }
-  const limited = { maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
-  return z.object({ ...created, vault: z.object({ ...shape, ...limited }) });
-};
 
 /** The schema of an endpoint's request body (docs/interface.md, Requests). An info has no body. */
 export function requestSchema({ kind, operation, step }: Endpoint) {
   if (step === "end") return z.object({ token: opaque });
-  switch (operation) {
-    case "info":
-      return z.unknown();
-    case "create":
-      return create(kind);
-    case "update":
-      // Extended for a generic vault (docs/interface.md, Extended operations).
-      return z.object({
-        ...every,
-        newVault: contentsSchema(kind),
-        vault: z.object({ credentials: offlineCredentials }),
-      });
-    case "get":
-    case "delete":
-      return access(kind);
+  if (operation === "info") return z.unknown();
+  const ofMode = isOnline(kind) ? { ...every, device } : every;
+  // The text of a generic vault has no documented limit.
+  const contents = isCreditCard(kind)
+    ? { creditCard }
+    : { content: z.string({ error: "must be text" }) };
+  if (operation === "create") {
+    const own = isOnline(kind)
+      ? { hashedPin: z.optional(base64) }
+      : { maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
+    const vault = z.object({ ...contents, ...own });
+    return z.object({ ...ofMode, metadata: z.optional(metadata), vault });
   }
+  const credentials = isOnline(kind) ? onlineCredentials : offlineCredentials;
+  const newVault = operation === "update" ? { newVault: z.object(contents) } : {};
+  return z.object({ ...ofMode, ...newVault, vault: z.object({ credentials }) });
 }

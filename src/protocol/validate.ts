@@ -15,13 +15,19 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
   const result = (schema as z.ZodMiniType<T>).safeParse(value, { error: defaultRule });
   if (result.success) return { ok: true, value: result.data, violations: [] };
   const violations = result.error.issues.map((issue) => {
-    const came = valueAt(value, issue.path);
-    const why = issue.code === "invalid_type" ? `not ${typeWords[issue.expected]}` : undefined;
-    return {
-      path: issue.path.map(String).join("."),
-      rule:
-        came === undefined ? `is missing: ${issue.message}` : issue.message + whatCame(came, why),
-    };
+    const came = issue.path.reduce<unknown>(
+      (outer, key) => (outer as Record<PropertyKey, unknown> | null | undefined)?.[key],
+      value,
+    );
+    const unseen =
+      issue.code === "invalid_type"
+        ? ` (${typeOf(came)}, not ${typeWords[issue.expected]})`
+        : typeof came === "string"
+          ? unseenIn(came)
+          : "";
+    const { message } = issue;
+    const rule = came === undefined ? `is missing: ${message}` : message + unseen;
+    return { path: issue.path.map(String).join("."), rule };
   });
   return { ok: false, violations };
 }
@@ -54,13 +60,6 @@ const defaultRule = (issue: { code?: string; expected?: unknown }): string =>
     ? `must be ${typeWords[String(issue.expected)] ?? String(issue.expected)}`
     : "is not valid";
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let current: unknown = value;
-  for (const key of path)
-    current = (current as Record<PropertyKey, unknown> | null | undefined)?.[key];
-  return current;
-}
-
 const typeWords: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
@@ -71,11 +70,9 @@ const typeWords: Readonly<Record<string, string>> = {
   array: "a list",
 };
 
-/** What is wrong with a value and cannot be seen in it, for the end of a rule; never any of the value. */
-function whatCame(value: unknown, isWrongType: string | undefined): string {
-  if (isWrongType === undefined) return typeof value === "string" ? unseenIn(value) : "";
+function typeOf(value: unknown): string {
   const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-  return ` (${typeWords[type] ?? type}, ${isWrongType})`;
+  return typeWords[type] ?? type;
 }
 
 /** What nobody sees in a value that is not valid, in parentheses, for the end of a rule; "" if there is nothing. */
