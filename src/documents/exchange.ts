@@ -41,17 +41,16 @@ const state = z.enum(exchangeStates);
 
 export const actor = z.object({ host: text, user: text, role: z.optional(text), pid: count });
 
-/** An exchange that is being delivered: its state is not known yet. */
-const startedExchange = {
+const begunExchange = {
   id: text,
   operation,
   externalRef: text,
   startedAt: time,
-  tokenExpiry: maybeTime,
-  /** Of the new credentials. */
-  generation: count,
   by: z.nullable(actor),
 };
+
+/** An exchange that is being delivered: its state is not known yet. `generation` is that of the new credentials. */
+const startedExchange = { ...begunExchange, tokenExpiry: maybeTime, generation: count };
 
 /** An exchange of the state; without new credentials it has no generation. */
 export const storedExchange = {
@@ -65,13 +64,7 @@ export const storedExchange = {
 const settled = z.readonly(
   z.array(
     z.object({
-      exchange: z.object({
-        id: text,
-        operation,
-        externalRef: text,
-        startedAt: time,
-        by: z.nullable(actor),
-      }),
+      exchange: z.object(begunExchange),
       operation,
       outcome: z.enum(["applied", "not-applied", "acknowledged", "in-doubt"]),
     }),
@@ -129,8 +122,6 @@ export const got = z.object({ ...read, settled });
 
 export const receipt = z.object({ ...updated, settled });
 
-const counted = z.object({ unackedStarts: count, failedAttempts: count });
-
 /** What --dry-run prints of one vault. */
 export const dryRun = z.object({
   dryRun: z.literal(true),
@@ -144,7 +135,7 @@ export const dryRun = z.object({
     body: z.looseObject({}),
     generation: z.union([count, text]),
   }),
-  counts: z.object({ before: counted, atMostAfter: counted, limits }),
+  counts: z.object({ before: limits, atMostAfter: limits, limits }),
 });
 
 const skipReason = z.enum(["held", "locked", "guard", "limited"]);
