@@ -111,7 +111,7 @@ async function deliverContents(
 ): Promise<void> {
   const document = getDocument(delivery);
   if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
-    throw masked(delivery, true);
+    throw masked(delivery, "the program would not receive its whole contents", "--stdin");
   const { print } = outputs;
   if (print !== undefined)
     return await orHeld(outputs, async () => await print(document, delivery));
@@ -127,7 +127,8 @@ async function deliverContents(
   const reveal = isWanted ? "contents" : io.output.reveal;
   // A person who does not want to see the contents has no use for the read.
   const isDelivered = !isMasked || isWanted || !(lastRead || isAsked);
-  if (!isDelivered && !noAck) throw masked(delivery);
+  const failure = masked(delivery, "the output would not show its contents", "--reveal");
+  if (!isDelivered && !noAck) throw failure;
   // An optional field: the contents themselves are not, and without them nothing is acknowledged.
   if (field !== undefined && !isContents(field) && !hasField(document, field))
     io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
@@ -135,7 +136,7 @@ async function deliverContents(
     await orHeld(outputs, async () => {
       await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
     });
-  if (!isDelivered) throw masked(delivery);
+  if (!isDelivered) throw failure;
 }
 
 /** Whether a person can be asked before contents are shown that would be masked. */
@@ -154,10 +155,7 @@ export async function tableOf(delivery: Delivery, view: View): Promise<string> {
 }
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
-function masked({ lastRead }: Delivery, isProgram = false): HandoverFailure {
-  const [why, flag] = isProgram
-    ? ["the program would not receive its whole contents", "--stdin"]
-    : ["the output would not show its contents", "--reveal"];
+function masked({ lastRead }: Delivery, why: string, flag: string): HandoverFailure {
   const what = `${lastRead ? "the last" : "a"} read of a limited vault was not used up, because ${why}`;
   return new HandoverFailure("masked", what, [flag]);
 }
