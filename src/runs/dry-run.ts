@@ -66,7 +66,30 @@ export async function dryRun(
       limits: policy,
     },
   };
-  await io.output.print(document, (view) => describe(document, view));
+  const { settlesFirst: first, request, counts } = document;
+  const { method, url, body, generation } = request;
+  const { atMostAfter } = counts;
+  const describe = ({ isTTY }: View): string => {
+    const rows = [
+      ...(first === null ? [] : [["first", first]]),
+      ["request", `${method} ${url}`],
+      ["body", jsonText(body)],
+      ["credentials", typeof generation === "number" ? `generation ${generation}` : generation],
+      [
+        "counts",
+        `+1 unacknowledged start until it is acknowledged: ${atMostAfter.unackedStarts} of ${policy.unackedStarts}`,
+      ],
+      [
+        isTTY ? "" : "counts",
+        `+1 failed attempt if it is refused or gets no response: ${atMostAfter.failedAttempts} of ${policy.failedAttempts}`,
+      ],
+    ];
+    if (!isTTY) return tabbedLines(rows);
+    // Not wrapped on a terminal, because it is copied.
+    const lines = rows.map(([name = "", text = ""]) => `  ${name.padEnd(11)}  ${text}\n`);
+    return ["Nothing was sent. This would be sent:\n", ...lines].join("");
+  };
+  await io.output.print(document, describe);
 }
 
 /** What goes with given credentials that are not recorded yet. */
@@ -92,32 +115,6 @@ function settlesFirst({ acknowledges, record }: Preview, { given }: Start): stri
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
   if (acknowledges !== null) return `acknowledge ${what}`;
   return `nothing: the start ${open.state === "in-doubt" ? "settles" : "drops"} ${what}`;
-}
-
-/** Not wrapped on a terminal, because it is copied. */
-function describe(
-  { settlesFirst: first, request, counts }: DryRunDocument,
-  { isTTY }: View,
-): string {
-  const { atMostAfter, limits } = counts;
-  const { generation } = request;
-  const rows = [
-    ...(first === null ? [] : [["first", first]]),
-    ["request", `${request.method} ${request.url}`],
-    ["body", jsonText(request.body)],
-    ["credentials", typeof generation === "number" ? `generation ${generation}` : generation],
-    [
-      "counts",
-      `+1 unacknowledged start until it is acknowledged: ${atMostAfter.unackedStarts} of ${limits.unackedStarts}`,
-    ],
-    [
-      isTTY ? "" : "counts",
-      `+1 failed attempt if it is refused or gets no response: ${atMostAfter.failedAttempts} of ${limits.failedAttempts}`,
-    ],
-  ];
-  if (!isTTY) return tabbedLines(rows);
-  const lines = rows.map(([name = "", text = ""]) => `  ${name.padEnd(11)}  ${text}\n`);
-  return ["Nothing was sent. This would be sent:\n", ...lines].join("");
 }
 
 /** --dry-run: prints what would be done with many vaults. */

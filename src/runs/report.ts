@@ -52,16 +52,6 @@ interface Cause {
   stays: boolean;
 }
 
-/** Whether the same command line would end so again. */
-const staysFailed = (
-  { code, facts: { exchange } }: VaultError,
-  { operation, rest }: ReportOptions,
-): boolean =>
-  ["locked", "guard", "rejected"].includes(code) ||
-  (code === "pending" && exchange?.state === "held" && !rest.argv.includes("--discard-pending")) ||
-  // Only a read finds out.
-  (code === "in-doubt" && operation === "ack");
-
 export interface ReportOptions {
   operation: "get" | "update" | "ack";
   total: number;
@@ -144,16 +134,10 @@ export class Report {
     const seconds = Math.round(host.elapsed() - this.#began) / 1000;
     const left = total - done - failed - skipped;
     const counts = { run, done, earlier, failed, skipped: skipped + left, seconds, calls };
-    if (form === "ndjson")
-      await host.stdout.write(
-        lineOf({ event: "summary", ...counts, next: redactor.redactValue([...next]) }),
-      );
-    const parts = Object.entries({
-      "of them earlier": earlier,
-      failed,
-      skipped,
-      "not started": left,
-    })
+    const summary = { event: "summary", ...counts, next: redactor.redactValue([...next]) } as const;
+    if (form === "ndjson") await host.stdout.write(lineOf(summary));
+    const others = { "of them earlier": earlier, failed, skipped, "not started": left };
+    const parts = Object.entries(others)
       .filter(([, vaults]) => vaults > 0)
       .map(([what, vaults]) => `${grouped(vaults)} ${what}`);
     const vaults = `${done === total ? "" : `${grouped(done)} of `}${count(total, "vault")}`;
@@ -210,10 +194,18 @@ export class Report {
     this.tally[word] += 1;
     if (word === "earlier") this.tally.done += 1;
     if (outcome.ok) return;
-    const { error, skipped } = outcome;
-    const what = `${word} (${skipped ?? error.code})`;
-    const stays = skipped !== undefined || staysFailed(error, this.#options);
-    const same = this.#causes.get(what) ?? { count: 0, next: error.facts.next ?? [], stays };
+    const { skipped } = outcome;
+    const { code, facts } = outcome.error;
+    const { operation, rest } = this.#options;
+    const what = `${word} (${skipped ?? code})`;
+    const isHeld = code === "pending" && facts.exchange?.state === "held";
+    const stays =
+      skipped !== undefined ||
+      ["locked", "guard", "rejected"].includes(code) ||
+      (isHeld && !rest.argv.includes("--discard-pending")) ||
+      // Only a read finds out.
+      (code === "in-doubt" && operation === "ack");
+    const same = this.#causes.get(what) ?? { count: 0, next: facts.next ?? [], stays };
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
   }
 
@@ -282,9 +274,6 @@ export function progressText(tally: Tally, elapsedMs: number, columns: number): 
   return text().slice(0, Math.max(0, columns - 1));
 }
 
-const tickMs = 1000;
-const erase = "\r\u001B[K";
-
 /**
  * Shows how far a run is by a line on a terminal, redrawn in place every second and after whatever else is written there, for which it
  * is erased. Without a terminal, or with --quiet, nothing is written. `tally` may change all the time. Returns what erases it for good.
@@ -297,15 +286,15 @@ function showProgress(
   if (!host.stderr.isTTY || isQuiet) return () => {};
   const terminal = host.terminal().output;
   const began = host.elapsed();
+  // What is writing elsewhere; at the end, something for ever.
   let writers = 0;
-  let isClosed = false;
   const draw = (): void => {
-    if (isClosed || writers > 0) return;
+    if (writers > 0) return;
     const text = progressText(tally, host.elapsed() - began, terminal.columns || 80);
     terminal.write(`\r${text}\u001B[K`);
   };
   const eraseLine = (): void => {
-    if (!isClosed && writers === 0) terminal.write(erase);
+    if (writers === 0) terminal.write("\r\u001B[K");
   };
   const around = async (write: () => Promise<void>): Promise<void> => {
     eraseLine();
@@ -319,10 +308,10 @@ function showProgress(
   };
   host.stderr.surroundWrites(around);
   if (host.stdout.isTTY) host.stdout.surroundWrites(around);
-  const timer = setInterval(draw, tickMs).unref();
+  const timer = setInterval(draw, 1000).unref();
   return () => {
     clearInterval(timer);
     eraseLine();
-    isClosed = true;
+    writers = Infinity;
   };
 }
