@@ -6,26 +6,19 @@ import { dryRun, got, receipt } from "./exchange.ts";
 
 const mostNamed = 3;
 
-interface Printed {
-  /** What the field was given with, for messages. */
-  flag: string;
-  operation: Operation;
-  kind: Kind;
-  dryRun: boolean;
-}
-
 /**
- * Refuses, before anything is sent, a --field that no exchange with such a vault can print.
+ * Refuses, before anything is sent, a --field that no exchange with such a vault can print. Messages say that `flag` gave it.
  * @throws `usage`, naming contents and nearest paths, never credentials: a program would get them
  */
 export function checkFieldPath(
   field: string,
-  { flag, operation, kind, dryRun: isPlan }: Printed,
+  of: { flag: string; operation: Operation; kind: Kind; dryRun: boolean },
 ): void {
+  const { flag, operation, kind } = of;
   const endpoint = findEndpoint(kind, operation, "start");
   if (endpoint === undefined) return;
   const vault = responseVault(endpoint);
-  const document = isPlan ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
+  const document = of.dryRun ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
   const schema = z.toJSONSchema(document, { io: "input", unrepresentable: "any" });
   refuseOther(field, pathsOf(schema), `${flag} ${field}: a ${operation} of a ${kind} vault`);
 }
