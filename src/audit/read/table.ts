@@ -93,7 +93,8 @@ class RowCutter extends Cutter {
     // A header with these columns, perhaps in another order, with more or with fewer.
     const values = this.#texts(bytes);
     const [some, all] = columns < width ? [values, header] : [header, values];
-    const isHeader = columns * 2 > width && some.every((name) => all.includes(name));
+    const known = new Set(all);
+    const isHeader = columns * 2 > width && some.every((name) => known.has(name));
     if (isHeader && this.#takeHeader(given, from)) return end;
     const isCut = columns < width && isEnd && !this.#isWhole;
     const cells = count(columns, "cell");
