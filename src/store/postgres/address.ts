@@ -11,8 +11,6 @@ interface HostPort {
   /** One that begins with a slash is a folder of sockets. */
   host: string;
   port: number;
-  /** From a file, where the address has none. */
-  password?: string | undefined;
 }
 
 /** Where a shared state lives, and how to reach it. */
@@ -21,6 +19,8 @@ export interface Address {
   hosts: readonly HostPort[];
   user: string;
   password: string | undefined;
+  /** Finds the one for a host where none is given, at each login: a file may be renewed. */
+  findPassword?: (at: HostPort) => string | undefined;
   database: string;
   schema: string;
   /** Undefined without TLS; `rootCertificate` is the path of certificates to trust instead. */

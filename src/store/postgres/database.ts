@@ -56,14 +56,14 @@ class Connection extends pg.Client {
   readonly #notices: string[] = [];
 
   /** @throws `usage` for certificates that cannot be read */
-  constructor(address: Address, at: Address["hosts"][number]) {
+  constructor(address: Address, at: Address["hosts"][number], password: string) {
     const { user, database, tls, patienceMs } = address;
     super({
       ...at,
       user,
       database,
       // A function, so that the library does not look for one itself.
-      password: () => at.password ?? address.password ?? "",
+      password: () => password,
       ssl: tls === undefined ? false : { rejectUnauthorized: true, ...authoritiesIn(tls) },
       sslnegotiation: "postgres",
       pipeline: true,
@@ -281,7 +281,8 @@ export class Database {
     const problems: string[] = [];
     let facts: ErrorFacts = {};
     for (const at of hosts) {
-      const connection = new Connection(address, at);
+      const password = address.password ?? address.findPassword?.(at) ?? "";
+      const connection = new Connection(address, at, password);
       try {
         await connection.connect();
         // Whoever is alone is asked with what the state says of itself.

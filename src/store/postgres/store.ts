@@ -208,10 +208,12 @@ export function openShared(
   options: StoreOptions,
 ): PostgresStore {
   const address = parseAddress(location, env);
-  const fromFile = (at: Address["hosts"][number]): string | undefined =>
-    passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
-  const hosts = address.hosts.map((at) => ({ ...at, password: address.password ?? fromFile(at) }));
-  for (const { password } of hosts) if (password !== undefined) learnSecret(password);
+  if (address.password !== undefined) learnSecret(address.password);
+  const findPassword: Address["findPassword"] = (at) => {
+    const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
+    if (password !== undefined) learnSecret(password);
+    return password;
+  };
   const by = { ...options.by, role: address.user };
-  return new PostgresStore({ ...address, hosts }, { ...options, by });
+  return new PostgresStore({ ...address, findPassword }, { ...options, by });
 }

@@ -1,8 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { actorOf } from "../../../src/actor.ts";
 import { passwordFromFile } from "../../../src/store/postgres/address.ts";
+import { openShared } from "../../../src/store/postgres/store.ts";
 import { tempDir } from "../../support/cleanup.ts";
+import { machineClock } from "../temporary-state.ts";
 
 const login = { host: "db", port: 5432, database: "vaults", user: "ada" };
 
@@ -34,4 +37,30 @@ describe("a password file", () => {
     );
     expect(passwordIn("\\:\\:1:*:*:*:secret", { ...login, host: "::1" })).toBe("secret");
   });
+});
+
+it("is read at each login and not before: it may be renewed, and not every command logs in", async () => {
+  const directory = tempDir("pgpass");
+  const file = join(directory, ".pgpass");
+  writeFileSync(file, "*:*:*:*:former", { mode: 0o644 });
+  const [warnings, secrets]: [string[], string[]] = [[], []];
+  const state = openShared(
+    "postgres://ada@127.0.0.1:1/vaults",
+    { HOME: directory },
+    (secret) => secrets.push(secret),
+    {
+      directory,
+      keySource: { folder: directory },
+      clock: machineClock,
+      by: actorOf(process.pid),
+      warn: (message) => warnings.push(message),
+    },
+  );
+  expect(warnings).toEqual([]);
+  await expect(state.locks()).rejects.toThrow("cannot be reached");
+  expect(warnings).toEqual([expect.stringContaining("is not used: other users can read it")]);
+  writeFileSync(file, "*:*:*:*:renewed");
+  chmodSync(file, 0o600);
+  await expect(state.locks()).rejects.toThrow("cannot be reached");
+  expect(secrets).toEqual(["renewed"]);
 });
