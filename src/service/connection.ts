@@ -198,7 +198,9 @@ function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) =>
     {
       onRequestStart: () => undefined,
       onRequestUpgrade(_, status) {
-        if (status >= 200 && status <= 299) return made();
+        // No service speaks first: what came with the consent is a page of the proxy. (undici would connect again without end.)
+        const isTunnel = status >= 200 && status <= 299 && socket.readableLength === 0;
+        if (isTunnel) return made();
         socket.destroy();
         made(proxyRefusal(status, way));
       },

@@ -293,6 +293,18 @@ describe("an http service through a proxy", () => {
     });
   });
 
+  test("a page that comes with its consent is the proxy's own: not sent, and asked for once", async () => {
+    const proxy = await answeringTcp((socket) =>
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>"),
+    );
+    const client = clientOf("http://vault.example", { proxy: proxyAt(proxy.url, "HTTP_PROXY") });
+    expect(await client.call(startCall, never)).toMatchObject({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} does not connect to vault.example:80 (HTTP 200)`,
+    });
+    expect(proxy.connections).toHaveLength(1);
+  });
+
   test("a proxy that cannot be reached is named", async () => {
     const plain = await startProxy();
     const client = clientOf("http://vault.example", {
