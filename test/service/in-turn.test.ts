@@ -68,10 +68,10 @@ test("a call has its connection before its turn, and writes nothing before it; t
   const server = await httpServer();
   const seen: number[] = [];
   const inTurn = async (): Promise<void> => {
-    await new Promise((resolve) => void setTimeout(resolve, 300));
+    await new Promise((resolve) => void setTimeout(resolve, 1100));
     seen.push(server.connections.length, server.requests.length);
   };
-  const reply = await clientOf(server.url, { timeoutMs: 200 }).call(startCall, never, inTurn);
+  const reply = await clientOf(server.url, { timeoutMs: 1000 }).call(startCall, never, inTurn);
   expect(reply).toMatchObject({ type: "answer" });
   expect(seen).toEqual([1, 0]);
 });

@@ -57,7 +57,7 @@ test("no connection, no TLS, a broken answer, none in time: the cause and its hi
     cause: expect.stringContaining("before it responded") as string,
   });
   const silent = await tcpServer((socket) => socket.resume());
-  expect(await look(silent.url, { timeoutMs: 500 })).toMatchObject({
-    cause: `timed out after 500ms waiting for ${silent.host}`,
+  expect(await look(silent.url, { timeoutMs: 1000 })).toMatchObject({
+    cause: `timed out after 1s waiting for ${silent.host}`,
   });
 });
