@@ -173,16 +173,23 @@ const uuidIn = (value: Json): string | undefined =>
     .find((text): text is string => typeof text === "string" && isUuid(text));
 
 /**
- * A value and those within it, five levels deep, each after the names on the way to it: outer ones first, and a vault before what is
- * beside it. Fields with `passed` names are left out.
+ * A value and those within it, five levels deep, each after the names on the way to it: outer ones first, and a vault before all else
+ * of its level. Fields with `passed` names are left out.
  */
 function within(value: unknown, passed: RegExp): [path: string, value: unknown][] {
-  const isVault = ([name]: [string, unknown]): number => Number(name === "vault");
-  const found: [string, unknown][] = [["", value]];
-  for (const [path, outer] of found)
-    if (typeof outer === "object" && outer !== null && path.split(".").length <= 5)
-      for (const [name, inner] of Object.entries(outer).toSorted((a, b) => isVault(b) - isVault(a)))
-        if (!passed.test(name)) found.push([`${path}.${name}`, inner]);
+  const isVault = ([path]: [string, unknown]): number => Number(path.endsWith(".vault"));
+  let level: [string, unknown][] = [["", value]];
+  let found = level;
+  for (let levels = 5; levels > 0; levels -= 1) {
+    level = level
+      .flatMap(([path, outer]) =>
+        Object.entries(typeof outer === "object" && outer !== null ? outer : {})
+          .filter(([name]) => !passed.test(name))
+          .map(([name, inner]): [string, unknown] => [`${path}.${name}`, inner]),
+      )
+      .toSorted((a, b) => isVault(b) - isVault(a));
+    found = found.concat(level);
+  }
   return found;
 }
 

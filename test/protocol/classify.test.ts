@@ -183,6 +183,7 @@ describe("findErrorUuid", () => {
     [{ responseStatus: { detailedErrors: [{ uuid: id }] } }],
     [{ error: { uuid: id } }],
     [{ traceId: other, error: { uuid: id } }],
+    [{ "com.example.platform.v2.error": { id } }],
     [{ uuid: other, errorUuid: id }],
     [{ requestId: other, responseStatus: { errUuid: id } }],
     [{ vault: { uuid: other, errorUuid: other }, uuid: id }],

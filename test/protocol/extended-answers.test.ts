@@ -30,6 +30,11 @@ describe("a create is read leniently: uuid and pair are found", () => {
       "with another object in front",
       { result: { request: { id: application }, vault: { uuid, credentials: pair } } },
     ],
+    [
+      "with an object in another one in front",
+      { meta: { request: { id: application } }, result: { vault: { uuid, credentials: pair } } },
+    ],
+    ["behind names with dots", { "com.example.v2.vault.answer": { vault: { uuid, ...pair } } }],
     ["with the number of a request", { id: application, vault: { uuid, credentials: pair } }],
     [
       "with an application beside them",
