@@ -175,7 +175,10 @@ async function values(
       return of === undefined ? nothing : these([...names(of), ...also]);
     }
     case "vaults": {
-      const vaults = await (await look(place.given)).vaults();
+      const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
+      const vaults = (await (await look(place.given)).vaults()).filter(
+        ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
+      );
       const withLabels = source.byLabel === true && typed !== "";
       // The UUID says which vault it is by the label, and the label by the UUID.
       return these(

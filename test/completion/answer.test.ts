@@ -195,13 +195,16 @@ describe("vaults", () => {
     expect(await ask(["status", "1111"])).toEqual([all[0], ":done"]);
   });
 
-  test("by label, where the command takes one", async () => {
+  test("by label, where the command takes one; not where the line has the vault already", async () => {
     const offered = [`${office.label}\t${office.uuid}`, ":done"];
     expect(await ask(["get", "Off"])).toEqual(offered);
     expect(await ask(["audit-replay", "--vault", "off"])).toEqual(offered);
     expect(await ask(["get", bare.uuid, "off"])).toEqual(offered);
     for (const line of [
       ["import", "off"],
+      ["get", office.label, "off"],
+      ["get", office.label, "333"],
+      ["get", office.uuid, "off"],
       // Its label cannot be typed.
       ["get", "it"],
     ])
