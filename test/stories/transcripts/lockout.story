@@ -36,7 +36,7 @@ $ vault audit-replay audit.ndjson --problems --field vaults.0.cause.rule
 $ vault audit-replay audit.ndjson --fail-on locked,at-risk -o ndjson
 | {"uuid":…"verdict":"locked"
 | {"event":"summary","found":
-| 1 vault is locked (
+| 1 vault is locked
 exit 17
 
 # What it would have taken
