@@ -22,7 +22,11 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
     return [unlockedOf(uuid), ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : [])];
   if (lastError?.code === "gone")
     return [noted(command`vault get ${uuid}`, "asks again, once --base-url and --kind are right")];
-  if (vault.generations.length === 0) return [importOf(uuid, "--kind", "KIND")];
+  if (vault.generations.length === 0) {
+    const right = importOf(uuid, "--kind", "KIND");
+    // The counters outlive the credentials.
+    return allowsStart(vault, circumstances.policy) ? [right] : [right, shownBy(uuid)];
+  }
   if (open !== null && open.state !== "in-doubt")
     return openWays(vault, open, circumstances, again);
   const action = nextAction(vault, aRead, circumstances);

@@ -88,19 +88,34 @@ it("refuses other credentials where the guard would", async () => {
   expect(await run(world, "get", { given })).toMatchObject({ code: "guard" });
 });
 
-it("names for other credentials what lets them out once all that are stored were refused, as the exchange does", async () => {
-  const world = await knownVault();
-  world.colleague(world.first);
-  await run(world, "get");
-  await run(world, "get", forced("wrong"));
-  expect(await known(world)).toMatchObject({ failedAttempts: 2 });
-  const given = { encryptedData: "other", payload: "payload" };
-  const start = { ...startOf(world, "get"), given: { type: "pair", credentials: given } } as const;
-  const shown = await world
-    .hold(async (context) => await previewStart(context, start))
-    .catch((error: unknown) => asVaultError(error).facts.next);
-  const ran = await run(world, "get", { given });
-  const words = `vault guard ${world.uuid} --reset --failed N --starts N`;
-  expect(ran.error?.facts.next).toContainEqual(expect.objectContaining({ argv: words.split(" ") }));
-  expect(shown).toContainEqual(expect.objectContaining({ argv: words.split(" ") }));
-});
+it.each([
+  ["were refused", nothing],
+  [
+    "were forgotten",
+    async (world: World) => await world.hold(async (c) => await c.session.forget()),
+  ],
+])(
+  "names for other credentials what lets them out once all that are stored %s, as the exchange does",
+  async (_, then) => {
+    const world = await knownVault();
+    world.colleague(world.first);
+    await run(world, "get");
+    await run(world, "get", forced("wrong"));
+    expect(await known(world)).toMatchObject({ failedAttempts: 2 });
+    await then(world);
+    const given = { encryptedData: "other", payload: "payload" };
+    const start = {
+      ...startOf(world, "get"),
+      given: { type: "pair", credentials: given },
+    } as const;
+    const shown = await world
+      .hold(async (context) => await previewStart(context, start))
+      .catch((error: unknown) => asVaultError(error).facts.next);
+    const ran = await run(world, "get", { given });
+    const words = `vault guard ${world.uuid} --reset --failed N --starts N`;
+    expect(ran.error?.facts.next).toContainEqual(
+      expect.objectContaining({ argv: words.split(" ") }),
+    );
+    expect(shown).toContainEqual(expect.objectContaining({ argv: words.split(" ") }));
+  },
+);
