@@ -29,20 +29,27 @@ export function createFolder(path: string): void {
   syncFolder(parent);
 }
 
+/** Whether the directory exists, as `findPrivateDirectory`. Removes the rights of others to read it, if it is ours. */
+export function checkPrivateDirectory(path: string, what?: string): boolean {
+  const stats = findPrivateDirectory(path, what);
+  if (stats === null) return false;
+  if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
+  return true;
+}
+
 /**
- * Whether the directory exists. Removes the rights of others to read it, if it is ours.
+ * Inspects a directory, for what changes nothing; null if there is none.
  * @throws `state` if it is not a directory, or if others can write to it and so exchange its contents
  */
-export function checkPrivateDirectory(path: string, what = "the state"): boolean {
+export function findPrivateDirectory(path: string, what = "the state"): Stats | null {
   const stats = onState(path, () => statIfThere(path), `${what} cannot be used`);
-  if (stats === null) return false;
+  if (stats === null) return null;
   if (!stats.isDirectory()) {
     const hint = "move that file away, or use another directory";
     throw unusable(path, "a file is where a directory should be", { hint }, what);
   }
   checkWriters(path, stats, what);
-  if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
-  return true;
+  return stats;
 }
 
 /** @throws `state` if other users can write to a file or folder */

@@ -340,9 +340,11 @@ describe.concurrent("vault doctor: key and state", () => {
     }
     chmodSync(key, 0o640);
     chmodSync(database, 0o644);
+    chmodSync(machine.stateDir, 0o755);
     const { stderr } = await machine.vault("doctor", "--offline");
     expect(stderr).toContain(`other users can read the key file ${key}; to fix it: chmod 600`);
-    expect([database, key].map((path) => statSync(path).mode & 0o777)).toEqual([0o644, 0o640]);
+    const modes = [machine.stateDir, database, key].map((path) => statSync(path).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o644, 0o640]);
   });
 });
 

@@ -12,7 +12,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { retryWhileBusy } from "../../files/lock-file.ts";
-import { checkPrivateDirectory, fileIfThere, tighten } from "../../files/private-directory.ts";
+import { fileIfThere, findPrivateDirectory, tighten } from "../../files/private-directory.ts";
 import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
@@ -231,7 +231,8 @@ export function readKnownVaults(
 /** Path of the database in the directory of a state; null if there is none. @throws `state` */
 function databaseIn(directory: string): string | null {
   const path = join(directory, "vault.db");
-  return checkPrivateDirectory(directory) && fileIfThere(path) !== null ? path : null;
+  const isThere = findPrivateDirectory(directory) !== null && fileIfThere(path) !== null;
+  return isThere ? path : null;
 }
 
 /**
