@@ -238,7 +238,7 @@ describe.concurrent("vault doctor: configuration", () => {
     await expectProblems(
       machine,
       ["--app-uuid", "42", "--offline"],
-      ["configuration", "error", /--app-uuid/, /./],
+      ["configuration", "error", /^--app-uuid: must be 36 characters/, /^$/],
     );
   });
 });
@@ -267,7 +267,7 @@ describe.concurrent("vault doctor: key and state", () => {
     await expectProblems(
       machine,
       ["--offline", "--state", "mysql://db/vaults"],
-      ["configuration", "error", /must be a directory/, /--state/],
+      ["configuration", "error", /^--state: must be a directory/, /^$/],
     );
   });
 
