@@ -1,8 +1,8 @@
 # An exchange in doubt of which both credentials are refused, and acknowledgements whose answers are lost
 
-# each step runs what the program names first as the next one
+# each step runs what the program names as the next one, unless N is to be filled in
 $ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s\n' "$BASE_URL" "$APP_UUID" "$APP_KEY" > settings; echo "vault sandbox fault --ready-file sandbox.json end:drop-after > fault" > lose
-$ printf 'sed -n "s/^ *next: //p" said | sed "s/ (.*//; s/FILE/right.json/; s/^vault get.*/& --field vault.content/; q" > command; cat command; . ./command\n' > follow
+$ printf 'sed -n "s/^ *next: //p" said | sed "/ N /d; s/ (.*//; s/FILE/right.json/; s/^vault get.*/& --field vault.content/" > command; cat command; . ./command\n' > follow
 $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pair.json --field vault.content
 | The treasure is under the third palm tree
 
