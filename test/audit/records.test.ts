@@ -113,6 +113,7 @@ blanks after the commas   | "time", "action", "vault", "ref"\n(1), "a, b"\n(2), 
 defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
+and a column without a name | ,HEAD\n0,(1),x\n,HEAD\n1,(2),y\n              | 2:x 4:y
 in another order, and back | HEAD\n(1),x\nref,time,action,vault\ny,(2)\nHEAD\n(3),z\n | 2:x 4:y 6:z
 with more columns, then fewer | HEAD\n(1),x\nref,x,time,action,vault\ny,1,(2)\ntime,action,vault\n(3)\n | 2:x 4:y 6:-
 wider, with other lines    | HEAD\n(1),x\nref,time,action,vault,,\ny,(2),,\n\n(2 rows)\nz,(3)\n | 2:x 4:y 7:z
