@@ -58,6 +58,7 @@ export async function createHandover(
   basics: Basics,
   outputs: Outputs,
   start: Start,
+  mayBeLimited: () => Promise<boolean>,
 ): Promise<Handover> {
   const { io } = basics;
   const { out, options } = outputs;
@@ -67,7 +68,9 @@ export async function createHandover(
   await Promise.all([
     program && import("../terminal/foreground.ts"),
     isPassed ? undefined : loadView(io),
-    !isPassed && start.operation === "get" && mayAsk(io) ? io.ask.load() : undefined,
+    !isPassed && start.operation === "get" && mayAsk(io) && (await mayBeLimited())
+      ? io.ask.load()
+      : undefined,
   ]);
   const pass = async (document: GetDocument): Promise<void> =>
     await passContents(basics, outputs, document);
