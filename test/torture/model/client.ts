@@ -320,7 +320,8 @@ function guardedWays(client: Client, store: Store): Way[] {
   const { failed, unacked } = counted(without);
   if (failed >= lockAt.failed || unacked >= lockAt.unacked) return ["guard --reset", shown];
   // Of what was refused only other credentials lead on, whatever the counters are.
-  if (client.candidates(store).every((number) => isRefused(store, number))) return ["import"];
+  if (client.candidates(store).every((number) => isRefused(store, number)))
+    return ["import", shown];
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
   // One start more is the one that locks, whatever it sends.
   if (counted(store).unacked + 1 >= lockAt.unacked) return [shown, "get --generation N --force"];
