@@ -5,6 +5,7 @@ import { spentBy } from "./counting.ts";
 import type { ExchangeContext, Reply, Send, Service, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
+import type { Settled } from "./states.ts";
 
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<
@@ -88,9 +89,11 @@ export async function withVault<T>(
     if (called.step === "start") start = reply;
     return reply;
   };
+  const isInDoubt = ({ outcome }: Settled): boolean => outcome === "in-doubt";
   const emit: ExchangeContext["emit"] = (event) => {
     if (event.type === "settled") settled.set(event.settled.exchange.id, event.settled);
-    context.emit(event);
+    // What remains in doubt is told at the end: the start of the same command may resolve it.
+    if (event.type !== "settled" || !isInDoubt(event.settled)) context.emit(event);
   };
   try {
     earlier = new Set((await session.read())?.exchanges.map(({ id }) => id));
@@ -121,6 +124,8 @@ export async function withVault<T>(
       next: [noted(command`vault status ${session.uuid}`, "then run it again")],
     });
   } finally {
+    for (const one of [...settled.values()].filter(isInDoubt))
+      context.emit({ type: "settled", settled: one });
     if (start !== undefined && isOfService(start) && !context.signal.aborted)
       await learnProbes(context).catch(() => undefined);
     await session.release();
