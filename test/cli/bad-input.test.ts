@@ -74,7 +74,7 @@ const badInputs = rows(String.raw`
 3 | UPDATE --card env:LONG_NAME | --card\.name: .*30 characters | Ada Lovelace
 3 | UPDATE --expiry 04/2031/01 | --expiry: must be month and year | 04/29
 2 | UPDATE --card @c --expiry 04/29 | --card cannot be used with --expiry | vault update --help
-3 | ONLINE_UPDATE | no update of credit-card/online | credit-card/offline
+3 | ONLINE_UPDATE | the interface has no update | of credit-card/online vaults
 2 | STDIN_TWICE | --credentials: standard input was already read for --card | @FILE or env:NAME
 3 | import 23e4567-e89b-42d3-a456-426614174000 | <uuid>.*36 characters | 123e4567
 3 | import g23e4567-e89b-42d3-a456-426614174000 | <uuid>.*hexadecimal | 123e4567
@@ -116,11 +116,11 @@ const badInputs = rows(String.raw`
 2 | VAULTSVC_API_KEY= GIVEN | key | --api-key.*VAULTSVC_API_KEY
 3 | GIVEN --app-uuid mine | --app-uuid.*36 | [0-9a-f]{8}-
 3 | GIVEN --timeout 30 | --timeout | 30s
-3 | GIVEN --rate fast | --rate.*whole number | 25
-2 | GIVEN --state mysql://db/vaults | --state.*directory | --state /
+3 | GIVEN --rate fast | --rate.*whole number | at least 0
+2 | GIVEN --state mysql://db/vaults | --state.*directory | postgres://user@host/database
 3 | VAULTSVC_STATE_KEY=secret GIVEN | VAULTSVC_STATE_KEY: must be 32 bytes | openssl rand
 2 | GIVEN --field card.number | --field card\.number: NO_FIELD | vault\.creditCard\.number
-2 | GIVEN -o xml | --output.*table, json, ndjson | --output json
+2 | GIVEN -o xml | --output.*must be one of | table, json, ndjson
 2 | import UUID | --credentials | @FILE
 2 | import UUID --credentials env:PAIR | --kind | generic/offline
 3 | import --file not.json | --file line 1.*JSON | "uuid"
