@@ -185,10 +185,15 @@ function meaningOfAnswer(answer: Answer, call: Call): Meaning {
         : isUnclear && !counts
           ? uncounted
           : {};
-  const cause = is === "unusable" ? what : wording(answer);
   // With neither SUCCESS nor ERROR it settles nothing: a proxy may have written it after the service had processed the call.
   const status = object(answer.body["responseStatus"])?.["status"];
-  const isNone = status !== "ERROR" && status !== "SUCCESS" && end === "refused";
+  const isNone =
+    status !== "ERROR" && status !== "SUCCESS" && (end === "nothing" || end === "refused");
+  const words =
+    isNone && call.step === "end"
+      ? `HTTP ${answer.httpStatus} with neither SUCCESS nor ERROR`
+      : wording(answer);
+  const cause = is === "unusable" ? what : words;
   return { ...table[is], ...more, end: isNone ? "nothing" : end, is, answer, cause };
 }
 
