@@ -3,7 +3,7 @@ import type { Entry, EventKind, Item, ItemLocation } from "../read/item.ts";
 import { endOf, isAcknowledgement } from "../read/item.ts";
 import type { Overlap } from "./overlap.ts";
 import type { VaultTable } from "../read/bytes.ts";
-import { Ending, Vault } from "./vault.ts";
+import { Ending, Rings, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
 const clockSkew = 5000;
@@ -35,6 +35,7 @@ export class Fold {
   /** By their numbers; empty for one without items. */
   readonly vaults: (Vault | undefined)[] = [];
   readonly #options: FoldOptions;
+  readonly #rings: Rings;
   /** An item shows that a call failed. */
   hasFailures = false;
   /** An item came too late to be sorted within a window. */
@@ -42,6 +43,7 @@ export class Fold {
 
   constructor(options: FoldOptions) {
     this.#options = options;
+    this.#rings = new Rings(options.events);
     this.rules = options.rules;
     this.isHypothetical = options.isHypothetical === true;
   }
@@ -69,8 +71,7 @@ export class Fold {
   #begin({ vault: number, time }: Entry): Vault {
     // Without holes, which would make every access slow.
     while (this.vaults.length <= number) this.vaults.push(undefined);
-    const { table, events } = this.#options;
-    const vault = new Vault(table.uuid(number), number, time, events);
+    const vault = new Vault(this.#options.table.uuid(number), number, time, this.#rings);
     this.vaults[number] = vault;
     return vault;
   }

@@ -6,9 +6,15 @@ const width = 10;
 /** A list of entries as rows of numbers: objects would take several times the memory. */
 export class Entries {
   count = 0;
-  #words = new Int32Array(0);
+  #words: Int32Array;
   /** The same memory. */
-  #doubles = new Float64Array(0);
+  #doubles: Float64Array;
+
+  /** `rows`: how many it has room for before it grows. */
+  constructor(rows = 1024) {
+    this.#words = new Int32Array(rows * width);
+    this.#doubles = new Float64Array(this.#words.buffer);
+  }
 
   push(entry: Entry): void {
     this.set(this.count++, entry);
@@ -72,7 +78,7 @@ export class Entries {
 
   #grow(): void {
     const words = this.#words;
-    this.#words = new Int32Array(Math.max(6 * width, 2 * words.length));
+    this.#words = new Int32Array(2 * words.length);
     this.#words.set(words);
     this.#doubles = new Float64Array(this.#words.buffer);
   }

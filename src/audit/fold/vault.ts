@@ -42,27 +42,51 @@ interface Contradicting {
 
 const none: readonly Contradicting[] = [];
 
-/** The newest events of a vault: so many, `size`. */
+/** The newest events of a vault: so many, `size`, in rows of a page from `start` on. */
 class Ring {
+  readonly #page: Entries;
+  readonly #start: number;
   readonly #size: number;
-  readonly #entries = new Entries();
   /** Number of events that it was given. */
   #count = 0;
 
-  constructor(size: number) {
+  constructor(page: Entries, start: number, size: number) {
+    this.#page = page;
+    this.#start = start;
     this.#size = size;
   }
 
   push(entry: Entry): void {
-    this.#entries.set(this.#count++ % this.#size, entry);
+    this.#page.set(this.#start + (this.#count++ % this.#size), entry);
   }
 
   /** Returns so many of the newest events, oldest first. */
   events(most = this.#size): Entry[] {
     const length = Math.min(this.#count, this.#size, most);
     return Array.from({ length }, (_, index) =>
-      this.#entries.get((this.#count - length + index) % this.#size, new Entry()),
+      this.#page.get(this.#start + ((this.#count - length + index) % this.#size), new Entry()),
     );
+  }
+}
+
+/** Makes the rings of all vaults on pages: an array for each would take more time and memory. */
+export class Rings {
+  readonly #size: number;
+  #page = new Entries(0);
+  #next = 0;
+
+  /** `size`: number of events to keep of a vault. */
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  create(): Ring {
+    if (this.#next % (256 * this.#size) === 0) {
+      this.#page = new Entries(256 * this.#size);
+      this.#next = 0;
+    }
+    this.#next += this.#size;
+    return new Ring(this.#page, this.#next - this.#size, this.#size);
   }
 }
 
@@ -112,22 +136,21 @@ export class Vault {
   /** Items that may or may not be the same as another. */
   alike = 0;
 
-  readonly #kept: number;
+  readonly #rings: Rings;
 
-  /** `kept`: number of events to keep. */
-  constructor(uuid: string, number: number, firstTime: number, kept: number) {
+  constructor(uuid: string, number: number, firstTime: number, rings: Rings) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = firstTime;
-    this.#kept = kept;
-    this.ring = new Ring(kept);
+    this.#rings = rings;
+    this.ring = rings.create();
   }
 
   /** Keeps the events that led to a lock, whatever comes after it. */
   freeze(): void {
-    this.earlier ??= new Ring(this.#kept);
+    this.earlier ??= this.#rings.create();
     for (const seen of this.ring.events()) this.earlier.push(seen);
-    this.ring = new Ring(this.#kept);
+    this.ring = this.#rings.create();
   }
 
   /** The newest event of a vault that has any. */
