@@ -12,13 +12,16 @@ const next = `
 `;
 
 /** The list of migrations, as the bundle has it. */
-const migrations = /(?<=const [\w$]+=)\[``,([\w$]+)\]/;
+const migrations = /(?<=const [\w$]+=)\[\(\)=>void 0,([\w$]+)\]/;
 
 // Each chunk of the program is a script.
 vm.Script = class extends vm.Script {
   constructor(text, options) {
     super(
-      text.replace(migrations, (_, second) => `[\`\`,${second},${JSON.stringify(next)}]`),
+      text.replace(
+        migrations,
+        (_, second) => `[()=>void 0,${second},db=>db.exec(${JSON.stringify(next)})]`,
+      ),
       options,
     );
   }
