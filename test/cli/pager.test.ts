@@ -81,7 +81,7 @@ describe("goes through the pager", () => {
     });
     expect(code).toBe(17);
     expect(text).toMatch(
-      /^\d+ vaults? [^]*THE PAGER ENDS\nvault: \d+ vaults? (?:is|are) locked \(/,
+      /^\d+ vaults? [^]*THE PAGER ENDS\nvault: \d+ vaults? (?:is|are) locked\s*$/,
     );
   });
 });
