@@ -111,7 +111,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
         expectError(
           await machine.vault(command, name, "--json"),
           "invalid-input",
-          new RegExp(`must be 36 .* \\(${where}\\)$`),
+          new RegExp(`must be 36 .* \\(${where}\\); nothing was sent$`),
         );
     const card = JSON.stringify({
       number: 4_111_111_111_111_111,

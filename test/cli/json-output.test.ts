@@ -190,11 +190,11 @@ describe("output for programs", () => {
       exitCode: result.code,
       retry: expect.stringMatching(/^(safe|after-fix|after-status|never)$/) as string,
     });
-    // The same for people: what happened, advice, and the commands to run next.
+    // The same for people: what happened, advice, and the commands to run next; or a rule that has an example.
     const text = await run(args);
     expect(text.code).toBe(result.code);
     expect(text.stderr).toMatch(
-      /^vault: .+\n(?: {2}hint: .+\n| {2}next: .+\n| {2}hint: .+\n(?: {2}next: .+\n)+)(?: {2}next: .+\n)*$/,
+      /^vault: .+(?:, such as .+\n|\n(?: {2}hint: .+\n| {2}next: .+\n| {2}hint: .+\n(?: {2}next: .+\n)+))(?: {2}next: .+\n)*$/,
     );
   });
 });
