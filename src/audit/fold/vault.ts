@@ -148,8 +148,8 @@ export class Vault {
 
   /** Keeps the events that led to a lock, whatever comes after it. */
   freeze(): void {
-    this.earlier ??= this.#rings.create();
-    for (const seen of this.ring.events()) this.earlier.push(seen);
+    if (this.earlier === undefined) this.earlier = this.ring;
+    else for (const seen of this.ring.events()) this.earlier.push(seen);
     this.ring = this.#rings.create();
   }
 
