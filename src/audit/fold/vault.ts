@@ -69,11 +69,13 @@ class Ring {
   }
 }
 
+const ringsOnPage = 256;
+
 /** Makes the rings of all vaults on pages: an array for each would take more time and memory. */
 export class Rings {
   readonly #size: number;
   #page = new Entries(0);
-  #next = 0;
+  #count = 0;
 
   /** `size`: number of events to keep of a vault. */
   constructor(size: number) {
@@ -81,12 +83,9 @@ export class Rings {
   }
 
   create(): Ring {
-    if (this.#next % (256 * this.#size) === 0) {
-      this.#page = new Entries(256 * this.#size);
-      this.#next = 0;
-    }
-    this.#next += this.#size;
-    return new Ring(this.#page, this.#next - this.#size, this.#size);
+    const at = this.#count++ % ringsOnPage;
+    if (at === 0) this.#page = new Entries(ringsOnPage * this.#size);
+    return new Ring(this.#page, at * this.#size, this.#size);
   }
 }
 
