@@ -32,7 +32,8 @@ const table: Record<string, Allowance> = {
     types: ["host"],
   },
   host: { parts: ["terminal", "errors", "way", "actor", "attempt"], types: ["exchange/ports"] },
-  errors: { parts: ["defined"], types: ["actor", "way", "exchange/states"] },
+  errors: { parts: ["defined", "error-kinds"], types: ["documents/exchange"] },
+  "error-kinds": { parts: [] },
   actor: { parts: ["attempt"] },
   attempt: { parts: [] },
   defined: { parts: [] },
@@ -57,6 +58,7 @@ const table: Record<string, Allowance> = {
       "files",
       "protocol",
       "duration",
+      "error-kinds",
       "errors",
       "way",
       "actor",
@@ -113,7 +115,7 @@ const table: Record<string, Allowance> = {
   },
   // What commands print as JSON.
   documents: {
-    parts: ["exchange/states", "audit", "protocol", "errors", "way"],
+    parts: ["exchange/states", "audit", "protocol", "error-kinds", "errors"],
     packages: ["zod"],
   },
   cli: {

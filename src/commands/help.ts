@@ -3,7 +3,8 @@ import { topics, type Topic } from "../cli/topics.ts";
 import type { Command } from "commander";
 import { pathOf } from "../cli/commander.ts";
 import { allSchemas, documentNames, schemaOf, type Document } from "../documents/schemas.ts";
-import { errorKinds, VaultError } from "../errors.ts";
+import { errorKinds } from "../error-kinds.ts";
+import { VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import { command as wayTo } from "../way.ts";
 

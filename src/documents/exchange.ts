@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { exchangeStates } from "../exchange/states.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
-import { errorKinds, type ErrorKind } from "../errors.ts";
+import { errorKinds, type ErrorKind } from "../error-kinds.ts";
 
 // What several documents have in common: one name for one thing.
 
@@ -93,19 +93,24 @@ const codes = Object.keys(errorKinds) as ErrorKind[];
 export const errorBody = z.object({
   code: z.enum(codes),
   message: text,
+  /** What helps beside a command, one sentence. */
   hint: z.optional(text),
   next,
   exitCode: count,
   retry: z.enum(["safe", "after-fix", "after-status", "never"]),
+  /** The vault that the error is about. Its label is added where errors are shown. */
   uuid: z.optional(vault.uuid),
   label: z.optional(vault.label),
+  /** The exchange that a failed command leaves open. */
   exchange: z.optional(z.object(storedExchange)),
+  /** Attempts counted toward lockout once a command has sent something, and their limits. */
   spent: z.optional(z.object({ unackedStarts: count, failedAttempts: count, limits })),
   /** Who is using the vault, or made its last start. */
   by: z.optional(actor),
   since: z.optional(time),
+  /** What an earlier run had left and this one settled, before it failed. */
   settled: z.optional(settled),
-  /** `responseStatus` is as it was received. */
+  /** What the service answered; `responseStatus` is as it was received. */
   service: z.optional(
     z.object({
       httpStatus: count,
@@ -264,6 +269,7 @@ export const exchange = {
   info: z.object({ ...vault, kind, info: ofService }),
 };
 
+export type ErrorBody = z.infer<typeof errorBody>;
 export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;
 export type DryRunDocument = z.infer<typeof dryRun>;

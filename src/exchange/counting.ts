@@ -1,5 +1,5 @@
 import type { ExchangeRecord, VaultRecord } from "./records.ts";
-import type { Spent } from "../errors.ts";
+import type { ErrorFacts } from "../errors.ts";
 
 /**
  * What became of a start. `none`: its call has ended without a whole answer, or with an error that no rule knows. `success`: usable or
@@ -114,6 +114,7 @@ export const withoutUnanswered = (counters: Counters): Counters => ({
 });
 
 /** The service's locking thresholds, as configured. */
+type Spent = NonNullable<ErrorFacts["spent"]>;
 export type Policy = Spent["limits"];
 
 /** Whether one more would lock the vault: what `at-risk` says of it. */

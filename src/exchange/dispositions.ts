@@ -1,5 +1,5 @@
 import { formatDuration } from "../duration.ts";
-import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
+import type { ErrorFacts, ErrorKind, Retry } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import {
   findErrorUuid,
@@ -221,7 +221,7 @@ export function sentence({ is, what, cause, meaning }: Meaning, whose = ""): str
 }
 
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
-export function serviceDetails(answer: Answer): ServiceDetails {
+export function serviceDetails(answer: Answer): NonNullable<ErrorFacts["service"]> {
   const { body, httpStatus } = answer;
   return { httpStatus, responseStatus: body["responseStatus"], errorUuid: findErrorUuid(body) };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../actor.ts";
-import { VaultError, type ExchangeSummary } from "../errors.ts";
+import { VaultError, type ErrorFacts } from "../errors.ts";
 import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
@@ -88,6 +88,9 @@ export interface ExchangeRecord {
   /** Who began or adopted it; null if that was not recorded. */
   by: Actor | null;
 }
+
+/** An exchange as documents and errors show it. `generation`: of the new credentials. */
+type ExchangeSummary = NonNullable<ErrorFacts["exchange"]>;
 
 /** An exchange as the journal has it, also one that its vault does not have any more. */
 export interface PastExchange {

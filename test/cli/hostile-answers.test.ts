@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { errorKinds } from "../../src/errors.ts";
+import { errorKinds } from "../../src/error-kinds.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import {
   hostileWorld,
@@ -64,7 +64,7 @@ async function tryOn(
   return { result, uuid, exported: await machine.exported(uuid) };
 }
 
-const documented = new Set(Object.values(errorKinds).map(({ exitCode }) => exitCode as number));
+const documented = new Set(Object.values(errorKinds).map(({ exitCode }) => exitCode));
 
 /** One of the documented outcomes, as it says; never a failure of the program itself, and nothing but ours on stderr. */
 function expectOutcome({ code, stdout, stderr }: RunResult): void {

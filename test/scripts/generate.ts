@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { topics } from "../../src/cli/topics.ts";
-import { errorKinds } from "../../src/errors.ts";
+import { errorKinds } from "../../src/error-kinds.ts";
 import { settingDefinitions, type SettingDefinition } from "../../src/settings/definitions.ts";
 import { rowsTable } from "../../src/terminal/tables.ts";
 import { topicText } from "../support/markdown.ts";

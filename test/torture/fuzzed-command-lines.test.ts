@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import { errorKinds } from "../../src/errors.ts";
+import { errorKinds } from "../../src/error-kinds.ts";
 import { main } from "../../src/main.ts";
 import { importOld, oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
@@ -247,7 +247,7 @@ const commandLines: fc.Arbitrary<string[]> = fc
   );
 
 const allowed = Object.values(errorKinds)
-  .map(({ exitCode }) => exitCode as number)
+  .map(({ exitCode }) => exitCode)
   .filter((one) => one !== errorKinds.internal.exitCode);
 /** So deep that what leads up stays in it. */
 const root = join(tempDir("lines"), "a", "b", "c");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { errorKinds } from "../../src/errors.ts";
+import { errorKinds } from "../../src/error-kinds.ts";
 import { serviceDetails, wording } from "../../src/exchange/dispositions.ts";
 import type { Answer, Pair } from "../../src/protocol/answers.ts";
 import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
@@ -172,7 +172,7 @@ describe("an answer in which anything may have changed is read by the rules, or 
 });
 
 describe("over a connection, to the whole program", () => {
-  const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode as number);
+  const documented = Object.values(errorKinds).map(({ exitCode }) => exitCode);
 
   it("the old pair stays the current one, unless the answer hands out another by the rules", async () => {
     const hostile = await startHostileService();
