@@ -22,17 +22,12 @@ const init = command({
   },
   examples: ["vault state init", "vault state init --state ./new-state"],
   async run({ io, state }, options) {
-    const { state: opened, keySource } = await state.open();
-    const { shown } = opened;
-    const { created, updated, keyId } = await opened.create(options.grant);
-    const { source, file } = keyPlace(keySource, keyId);
-    const kind = opened.isShared ? "shared state" : "state";
-    const document: Document<"state init"> = { state: shown, keyFile: file, created };
-    const what = created
-      ? `Created the ${kind} ${shown}`
-      : updated
-        ? `Brought up to date: ${shown}`
-        : `The ${kind} ${shown} already exists`;
+    const opened = await state.store();
+    const { created, keyId } = await opened.create(options.grant);
+    const { source, file } = keyPlace(opened.parts.keySource, keyId);
+    const document: Document<"state init"> = { state: opened.shown, keyFile: file, created };
+    const place = `${opened.isShared ? "shared state" : "state"} ${opened.shown}`;
+    const what = created ? `Created the ${place}` : `The ${place} already exists`;
     await io.output.printDone(
       document,
       `${what} (${file === null ? `key ${keyId}, ${source}` : source})`,
@@ -121,9 +116,9 @@ const backup = command({
       throw new VaultError("invalid-input", `FILE: ${file} already exists; nothing was written`, {
         hint: "name another file, or replace this one with --force",
       });
-    const { state: opened, keySource } = await state.open();
+    const opened = await state.store();
     const facts = await (await opened.whole()).backup(file, io.waiting.signal);
-    const key = keyPlace(keySource, facts.keyId);
+    const key = keyPlace(opened.parts.keySource, facts.keyId);
     const document: Document<"state backup"> = {
       backup: { ...facts, key: { inBackup: false, ...key } },
     };
@@ -152,7 +147,7 @@ const restore = command({
   ],
   async run({ io, state }, options) {
     const file = io.host.resolve(options.file);
-    const { state: opened } = await state.open();
+    const opened = await state.store();
     const flag = "--backup-key";
     const key =
       options.backupKey === undefined
@@ -224,7 +219,8 @@ const rekey = command({
   },
   examples: ["vault state rekey", "vault state rekey --json"],
   async run({ io, state }, { newStateKey, yes = false }) {
-    const { state: opened, keySource } = await state.open();
+    const opened = await state.store();
+    const { keySource } = opened.parts;
     const flag = "--new-state-key";
     const given =
       newStateKey === undefined
@@ -261,12 +257,10 @@ const rekey = command({
     const where = keyFile === null ? "" : `, in ${keyFile}`;
     const line = `Encrypted ${count(values, "value")} of ${opened.shown} with key ${to}${where}`;
     await io.output.printDone(document, line);
-    if (opened.isShared) {
-      const others = machines.filter((host) => host !== io.host.actor.host).join(", ");
-      const what = keyFile === null ? "that key" : "a copy of that file, at the same place";
-      const used = others === "" ? "" : ` (those that have used it: ${others})`;
-      io.narrator.note(`Every other machine needs ${what}${used}.`);
-    }
+    const others = machines.filter((host) => host !== io.host.actor.host).join(", ");
+    const what = keyFile === null ? "that key" : "a copy of that file, at the same place";
+    const used = others === "" ? "" : ` (those that have used it: ${others})`;
+    if (opened.isShared) io.narrator.note(`Every other machine needs ${what}${used}.`);
     io.narrator.note(
       keyFile === null
         ? "Keep the new key away from the state, and set it with VAULTSVC_STATE_KEY or the config key stateKeyCommand: nothing can be opened without it."
@@ -274,9 +268,9 @@ const rekey = command({
     );
     if (from === null) return;
     const { file } = keyPlace(keySource, from);
-    const others = opened.isShared ? ", what machines keep until their next command," : "";
+    const kept = opened.isShared ? ", what machines keep until their next command," : "";
     io.narrator.note(
-      `${file ?? `Key ${from}`} now opens only earlier backups${others} and secrets of a profile of version 0.2.0; it may be removed with them.`,
+      `${file ?? `Key ${from}`} now opens only earlier backups${kept} and secrets of a profile of version 0.2.0; it may be removed with them.`,
       [wayTo`vault state backup FILE`],
     );
   },

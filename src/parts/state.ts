@@ -8,18 +8,12 @@ import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import { givenKey, parseGivenKey, type GivenKey, type KeySource } from "../secrets/keys.ts";
-import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { directoryOf, type Basics } from "./basics.ts";
 
-export type {
-  DirectoryFacts,
-  RestoreFacts,
-  ServerFacts,
-  StateFacts,
-} from "../store/whole/stored-whole.ts";
+export type { DirectoryFacts, ServerFacts, StateFacts } from "../store/whole/stored-whole.ts";
 
 /** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */
 export interface StatePart {
@@ -75,8 +69,6 @@ type Needs = Pick<Basics & StatePart, "io" | "secretSetting">;
 /** The state that the settings name, and the configuration. */
 export interface OpenState {
   state: State;
-  /** Where its key comes from. */
-  keySource: KeySource;
   configuration: ProfileSecrets;
   /** The state at another location. Throws `usage` for an address that is wrong. */
   at: (location: string) => Promise<State>;
@@ -96,25 +88,24 @@ async function openState(
 ): Promise<OpenState> {
   const { host, waiting, narrator } = io;
   const { uid } = host;
-  const [{ ProfileSecrets }, { SqliteState }, { Keyring }] = await Promise.all([
+  const [{ ProfileSecrets }, { SqliteState }] = await Promise.all([
     import("../settings/profile-secrets.ts"),
     import("../store/sqlite/store.ts"),
-    import("../store/keyring.ts"),
   ]);
-  const directory = checkedDirectory(host, settings);
+  checkedDirectory(host, settings);
   const folder = join(configDirectory, "keys");
   for (const each of [configDirectory, folder]) checkOwner(each, uid, "the key files");
   const keySource: KeySource = {
     folder,
     uid,
     given: await givenKeyOf({ io, secretSetting }, settings),
+    cached: new Map(),
     // A profile may name another one.
     formerFile: () =>
       host.resolve(
         profileValue(profile.settings, "stateKeyFile") ?? join(configDirectory, "state.key"),
       ),
   };
-  const keys = new Map<string, SealingKey>();
   const shared = { clock: host, waiting, warn: narrator.warn };
   const at = async (location?: string): Promise<State> => {
     const options = {
@@ -124,26 +115,23 @@ async function openState(
       machineDirectory: () => stateDirectory(host),
       keySource,
       by: host.actor,
-      keys,
     };
     if (!isShared(location)) return new SqliteState(options);
     const { openShared } = await import("../store/postgres/store.ts");
     return openShared(location, host.env, io.redactor.add, options);
   };
-  const keyring = new Keyring(keySource, directory, narrator.warn, keys);
   const state = await at(settings.state);
   const wholeAt = async (location: string): Promise<StoredWhole> =>
     await (await at(location)).whole();
   return {
     state,
-    keySource,
     at,
     configuration: new ProfileSecrets({
       ...shared,
       directory: configDirectory,
       keys: folder,
       uid,
-      former: async (id) => await keyring.find(id),
+      former: async (id) => await state.parts.keyring.find(id),
     }),
     async move(location) {
       const { moveState } = await import("../store/whole/move.ts");

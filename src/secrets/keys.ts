@@ -19,6 +19,8 @@ export interface KeySource {
   folder: string;
   uid?: number | undefined;
   given?: GivenKey | undefined;
+  /** Keys obtained in this run, by id: of several states, and of the configuration. */
+  cached?: Map<string, SealingKey>;
   /** The flag that gives it to a command, if that is not --state-key. */
   flag?: string;
   /** Path of the key file of version 0.2.0, which had the keys of all states. */
@@ -32,13 +34,6 @@ export interface GivenKey {
   /** @throws `invalid-input` if it is no key */
   read: () => Promise<SealingKey>;
 }
-
-/** The source of the key of a backup: `--backup-key`, or that of the state. */
-export const ofBackup = (source: KeySource, key: GivenKey | undefined): KeySource => ({
-  ...source,
-  given: key ?? source.given,
-  flag: "--backup-key",
-});
 
 export function givenKey(text: string, by = "--state-key"): GivenKey {
   const key = parseGivenKey(text, by);

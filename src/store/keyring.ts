@@ -19,17 +19,12 @@ export class Keyring {
   readonly #warn: (message: string) => void;
   readonly #cached: Map<string, SealingKey>;
 
-  /** `state` is the path that messages name; `cached` holds keys obtained before, by id. */
-  constructor(
-    source: KeySource,
-    state: string,
-    warn: (message: string) => void,
-    cached = new Map<string, SealingKey>(),
-  ) {
+  /** `state` is the path that messages name. */
+  constructor(source: KeySource, state: string, warn: (message: string) => void) {
     this.#source = source;
     this.#state = state;
     this.#warn = warn;
-    this.#cached = cached;
+    this.#cached = source.cached ?? new Map<string, SealingKey>();
   }
 
   /**

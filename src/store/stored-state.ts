@@ -15,7 +15,7 @@ import type {
 } from "../exchange/records.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { KeySource } from "../secrets/keys.ts";
-import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
+import { keyIdOf, unseal } from "../secrets/sealing.ts";
 import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
@@ -38,8 +38,6 @@ export interface StateParts {
   machineDirectory?: () => string;
   keySource: KeySource;
   keyring: Keyring;
-  /** Cached keys by id, shared by everything in one run. */
-  keys?: Map<string, SealingKey>;
   clock: Clock;
   by: Actor;
   /** Receives problems that do not stop the command, like a key file others can read; once. */
@@ -53,8 +51,6 @@ export type StoreOptions = Omit<StateParts, "keyring">;
 /** What making a state has come to. */
 export interface Created {
   created: boolean;
-  /** An older one was brought up to date. */
-  updated: boolean;
   /** Id of the key that seals it. */
   keyId: string;
 }

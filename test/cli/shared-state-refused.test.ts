@@ -249,9 +249,8 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
       /it is of an older version$/,
       /^vault state init$/,
     );
-    const init = async (): Promise<string> => (await machine.ok("state", "init")).stdout;
-    expect(await init()).toMatch(/^Brought up to date: /);
-    expect(await init()).toMatch(/^The shared state \S+ already exists /);
+    const { stdout } = await machine.ok("state", "init");
+    expect(stdout).toMatch(/^The shared state \S+ already exists /);
     await machine.ok("status");
   });
 

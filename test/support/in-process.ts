@@ -37,7 +37,6 @@ export const openSharedHere = (
   openShared(location, {}, () => undefined, {
     ...given,
     by: actorOf(process.pid),
-    keys: new Map(),
     waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
     warn: () => undefined,
   });

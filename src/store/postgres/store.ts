@@ -37,11 +37,11 @@ export class PostgresStore extends StoredState {
 
   constructor(address: Address, given: StoreOptions) {
     super();
-    const { keySource, clock, warn, keys, waiting } = given;
+    const { keySource, clock, warn, waiting } = given;
     const { schema, shown } = address;
     this.shown = shown;
     this.dialect = dialectOf(schema);
-    const keyring = new Keyring(keySource, shown, warn, keys);
+    const keyring = new Keyring(keySource, shown, warn);
     const database = new Database(address, clock, waiting);
     const outbox = new Outbox({ ...given, keyring, shown });
     this.parts = { ...given, schema, database, keyring, outbox };

@@ -34,29 +34,24 @@ export interface SharedParts extends StateParts {
   outbox: Outbox;
 }
 
-interface SharedStore extends StoredState {
-  readonly parts: SharedParts;
-  /** What the state says of itself, read once, with its key. */
-  ready(): Promise<{ key: SealingKey }>;
-}
+type SharedStore = StoredState & { parts: SharedParts; ready(): Promise<{ key: SealingKey }> };
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
   /** As `StoredState.create`: makes or updates the schema, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
-    const { created, updated } = await this.#define(grant);
-    const { key: sealing = null } = await readMeta(database);
-    const make = await keyring.fresh();
-    if (sealing === null) {
+    const created = await this.#define(grant);
+    if ((await readMeta(database))["key"] === undefined) {
+      const make = await keyring.fresh();
       const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
       await database.transact([{ sql, values: [make().id] }]);
     }
     const { key } = await this.store.ready();
-    return { created, updated, keyId: key.id };
+    return { created, keyId: key.id };
   }
 
   /** Defines what the schema lacks. Of several at once one does, and the others look again. */
-  async #define(grant: string | undefined): Promise<{ created: boolean; updated: boolean }> {
+  async #define(grant: string | undefined): Promise<boolean> {
     const { schema, database } = this.store.parts;
     for (let tries = 10; ; tries -= 1) {
       const [there] = await database.query({
@@ -75,7 +70,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
         if (former["version"] === "1") await this.#takeFormer();
         const needed = [...(isLacking ? tables(schema) : []), ...granted];
         if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
-        return { created, updated: !created && isLacking };
+        return created;
       } catch (error) {
         if (tries <= 1 || !alreadyThere.includes(codeOf(error))) throw error;
       }
@@ -146,10 +141,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       if (operation === "claim") await query({ sql: reborn(schema) });
       return result;
     });
-  }
-
-  protected async expectUsable(): Promise<void> {
-    await this.store.ready();
   }
 
   async inspect(): Promise<StateFacts> {

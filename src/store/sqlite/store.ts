@@ -31,8 +31,8 @@ export class SqliteState extends StoredState {
   constructor(options: StoreOptions) {
     super();
     this.shown = options.directory;
-    const { keySource, directory, warn, keys } = options;
-    this.parts = { ...options, keyring: new Keyring(keySource, directory, warn, keys) };
+    const { keySource, directory, warn } = options;
+    this.parts = { ...options, keyring: new Keyring(keySource, directory, warn) };
     this.database = new StateDatabase(options);
   }
 
@@ -48,7 +48,7 @@ export class SqliteState extends StoredState {
       );
     const created = (await this.database.open()) === null;
     const { id } = await this.prepareKey();
-    return { created, updated: false, keyId: id };
+    return { created, keyId: id };
   }
 
   async locks(): Promise<Lock[]> {

@@ -9,7 +9,7 @@ import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.
 import { StoredWhole } from "../whole/stored-whole.ts";
 import { notHere } from "../whole/marks.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
+import { asVaultError, type VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { unsafeDisk } from "../../files/disk.ts";
 import { checkWriters, statIfThere } from "../../files/private-directory.ts";
@@ -48,16 +48,6 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
       waiting,
       async () => await database.converse("BEGIN IMMEDIATE", make),
     );
-  }
-
-  protected async expectUsable(): Promise<void> {
-    const { database, parts } = this.store;
-    if ((await database.open()) === null) {
-      throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
-        hint: "use another directory with --state",
-      });
-    }
-    await parts.keyring.ensure(await database.read(keyIdIn));
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */

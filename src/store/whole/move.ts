@@ -30,33 +30,24 @@ export async function moveState(
     if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
     return { vaults: null };
   }
-  try {
-    const vaults = await to.transact(
-      "move",
-      waiting,
-      async (target) => await receive(from, target, fence),
-    );
-    const isRefused = vaults instanceof VaultError;
-    await from.transact("move", waiting, async (whole) => {
-      const { fence: own, moved } = whole.marks;
-      // A target that refuses does not take this move any more: the state is used as before.
-      if (own?.move === fence.move)
-        await whole.mark({ fence: null, moved: isRefused ? null : fence });
-      else if (!isRefused && moved?.move !== fence.move) throw meanwhile(from.shown);
-    });
-    if (isRefused) throw vaults;
-    return { vaults };
-  } catch (error) {
-    // What its fence means, unless that is open again.
-    const left = await marksAt(from).catch(() => ({ fence }));
-    if (!(error instanceof VaultError) || left?.fence?.move !== fence.move) throw error;
-    const { message, facts } = error;
-    throw new VaultError(
-      error.code,
-      `${message}; the state ${from.shown} is not used until its move is finished or given up`,
-      { ...facts, next: [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)] },
-    );
-  }
+  const taking = to.transact("move", waiting, async (whole) => await receive(from, whole, fence));
+  const vaults = await taking.catch((error: unknown) => {
+    if (!(error instanceof VaultError)) throw error;
+    const { code, message, facts } = error;
+    const rests = `the state ${from.shown} is not used until its move is finished or given up`;
+    const next = [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)];
+    throw new VaultError(code, `${message}; ${rests}`, { ...facts, next });
+  });
+  const isRefused = vaults instanceof VaultError;
+  await from.transact("move", waiting, async (whole) => {
+    const { fence: own, moved } = whole.marks;
+    // A target that refuses does not take this move any more: the state is used as before.
+    if (own?.move === fence.move)
+      await whole.mark({ fence: null, moved: isRefused ? null : fence });
+    else if (!isRefused && moved?.move !== fence.move) throw meanwhile(from.shown);
+  });
+  if (isRefused) throw vaults;
+  return { vaults };
 }
 
 /** Fences the state for a move to an empty place, made if need be, so that it has an id. */
@@ -77,8 +68,7 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
     if (marks.moved !== null) throw notHere(from.shown, marks);
     if (marks.fence !== null) return marks.fence;
     // What is fenced must be readable.
-    const key = await whole.key();
-    if (key !== null) await whole.openAll(key);
+    await whole.openAll();
     const fence = { move: randomUUID(), to: to.shown, target };
     await whole.mark({ fence });
     return fence;
@@ -103,15 +93,14 @@ async function receive(
     await target.mark({ canceled: [...canceled, fence.move] });
     return inTheWay(fence.to);
   }
-  const vaults = await from.read(async (source) => {
-    if (source.marks.fence?.move !== fence.move) throw meanwhile(from.shown);
+  return await from.read(async (source) => {
+    if (source.marks.fence?.move !== fence.move) return meanwhile(from.shown);
     const count = await target.takeAll(source);
     const { state: left, predecessors: former, copies, doubts } = source.marks;
     const predecessors = withPredecessors(marks, [left, ...former]);
     await target.mark({ taken: [...taken, fence.move], predecessors, copies, doubts });
     return count;
   });
-  return vaults ?? 0;
 }
 
 /**

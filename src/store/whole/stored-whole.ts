@@ -7,7 +7,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { asStateError, isDamaged, onState } from "../../files/state-error.ts";
-import { ofBackup, type GivenKey, type KeyPlace } from "../../secrets/keys.ts";
+import type { GivenKey, KeyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
 import { checkBackup, contentsOf, copyInto, readerOf, type Holdings } from "../backup/backup.ts";
@@ -114,12 +114,15 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
   ): Promise<T>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   abstract inspect(): Promise<StateFacts>;
-  /** @throws `state` if it is missing or not used any more, and where its key is missing */
-  protected abstract expectUsable(): Promise<void>;
+
+  /** @throws `state` for one that is not used any more, or is a copy: whatever it is asked */
+  async #expectUsed(): Promise<void> {
+    await this.store.breakers();
+  }
 
   /** What the journal tells, as of now: a copy in memory. */
   async history(): Promise<StateHistory> {
-    await this.expectUsable();
+    await this.#expectUsed();
     const db = new DatabaseSync(":memory:");
     await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
     return new StateHistory(db);
@@ -132,19 +135,20 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
    * @throws `state` if the state cannot be read, or the file not be written
    */
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
-    await this.expectUsable();
+    await this.#expectUsed();
     const { dialect, parts } = this.store;
     const { warn, keyring } = parts;
     const at = this.store.time();
     try {
       const holdings = await replaceLater(file, async (temporary) => {
-        await this.read(async (source) => {
+        const isThere = await this.read(async (source) => {
           const db = new DatabaseSync(temporary);
           try {
             // It is synced as a whole, and nothing is left beside it.
             db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
             await copyInto(db, source, tables, signal);
             db.exec("COMMIT");
+            return true;
           } catch (error) {
             // A damaged source is told as that.
             throw isDamaged(error) ? error : asStateError(file, error, isUnwritable);
@@ -152,6 +156,10 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
             db.close();
           }
         });
+        if (isThere === null)
+          throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
+            hint: "use another directory with --state",
+          });
         const copied = await contentsOf(temporary, keyring, warn);
         const { vaults, pending, keyId } = copied;
         const entry = { at, event: "backup", detail: { file, vaults, pending, keyId } };
@@ -176,8 +184,9 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
    * @throws `invalid-input`, `state` for a file that is no whole backup, or an unusable present state
    */
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
-    const { keySource, warn, keys } = this.store.parts;
-    const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
+    const { keySource, warn } = this.store.parts;
+    const source = { ...keySource, given: given ?? keySource.given, flag: "--backup-key" };
+    const keyring = new Keyring(source, file, warn);
     const backup = await checkBackup(file, keyring, warn);
     const isEmpty = (await this.read(async (here) => await here.isEmpty())) ?? true;
     const run = async (waiting: Waiting): Promise<RestoreFacts> => {
@@ -262,7 +271,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
       await whole.reseal(to);
       await whole.mark({ key: to.id });
       // Everything opens with it, or the transaction ends here.
-      const values = await whole.openAll(to);
+      const values = await whole.openAll();
       const detail = { from, to: to.id, values };
       await whole.note({ at: this.store.time(), event: "rekeyed", detail });
       return { from, to: to.id, values, machines: [...machines].sort() };

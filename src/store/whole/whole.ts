@@ -48,9 +48,9 @@ export class WholeReader {
   }
 
   /** Opens every sealed value and returns their number. @throws `state` if one does not open */
-  async openAll(given?: SealingKey): Promise<number> {
+  async openAll(): Promise<number> {
     let opened = 0;
-    const key = given ?? (await this.key());
+    const key = await this.key();
     const open = (place: VaultPlace, value: string): string => {
       unseal(key, place, value);
       opened += 1;
