@@ -46,13 +46,9 @@ export function replaceFile(path: string, contents: string | Uint8Array | Iterab
   const why = obstacleAt(path);
   if (why !== null) throw Object.assign(new Error(`it is ${why}`), { code: why });
   const isWhole = typeof contents === "string" || contents instanceof Uint8Array;
-  const draft = draftOf(path);
-  try {
-    for (const part of isWhole ? [contents] : contents) writeFileSync(draft.descriptor, part);
-    draft.finish();
-  } finally {
-    draft.end();
-  }
+  place(draftOf(path), ({ descriptor }) => {
+    for (const part of isWhole ? [contents] : contents) writeFileSync(descriptor, part);
+  });
 }
 
 /** As `replaceFile`, but `fill` writes the file, and has closed it by then. A link of that name is replaced, not followed. */
@@ -72,14 +68,19 @@ export async function replaceLater<T>(
 
 /** Creates a file in the same way if there is none. If several processes do so at once, one wins and all use its file. */
 export function createFile(path: string, fill: (draft: string) => void): void {
-  const draft = draftOf(path, linkUnlessThere);
+  place(draftOf(path, linkUnlessThere), (draft) => fill(draft.path));
+}
+
+function place(draft: Draft, fill: (draft: Draft) => void): void {
   try {
-    fill(draft.path);
+    fill(draft);
     draft.finish();
   } finally {
     draft.end();
   }
 }
+
+type Draft = ReturnType<typeof draftOf>;
 
 function linkUnlessThere(draft: string, path: string): void {
   try {
