@@ -3,10 +3,8 @@ import { vaultLine } from "../cli/output.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
-import type { VaultRecord } from "../exchange/records.ts";
 import { checkForget } from "../exchange/refusals.ts";
 import { askVault } from "../input/ask.ts";
-import { bySince } from "../terminal/narrator.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command({
@@ -28,23 +26,15 @@ export const forget = command({
     if (found.length < 2) checkForget(target, found[0], discardPending);
     const question = `Remove the credentials of vault ${target} from this machine? Without a copy of them, the vault is lost.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
-    const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
+    const work = async ({ session }: ExchangeContext): Promise<string | null> => {
       const record = await session.read();
       checkForget(target, record, discardPending);
       await session.forget();
-      return record;
+      return record?.label ?? null;
     };
-    const forgotten = await app.service.withVault(target, work, { local: true });
-    const document: Document<"forget"> = {
-      forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
-    };
-    const dropped = forgotten?.open ?? null;
-    await app.io.output.printDone(document, (view) => {
-      const open =
-        dropped && `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`;
-      return [
-        vaultLine(view, target, `forgotten; the counters toward lockout are kept${open ?? ""}`),
-      ];
-    });
+    const label = await app.service.withVault(target, work, { local: true });
+    const document: Document<"forget"> = { forgotten: [{ uuid: target, label }] };
+    const done = "forgotten; the counters toward lockout are kept";
+    await app.io.output.printDone(document, (view) => [vaultLine(view, target, done)]);
   },
 });

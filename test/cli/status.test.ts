@@ -68,11 +68,6 @@ describe("who did it", () => {
     ["an error", (uuid) => ["get", uuid], `\\(get\\): held by ${since}`],
     ["a discard", (uuid) => ["get", uuid, "--discard-pending"], `Dropped .* get of ${since}`],
     ["ack", (uuid) => ["ack", uuid], `get of ${since} acknowledged`],
-    [
-      "forget",
-      (uuid) => ["forget", uuid, "--discard-pending", "--yes"],
-      `the open get of ${since} is dropped`,
-    ],
   ];
 
   it.each(commands)("is said of a held exchange of others: %s", async (_, line, said) => {
