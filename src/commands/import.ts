@@ -41,8 +41,7 @@ interface Entry {
   label: string | undefined;
 }
 
-type Line = Entry & { place: Place };
-type Failed = Line & { error: VaultError };
+type Line = Entry & { place: Place; outcome?: Imported | VaultError };
 
 const flags = {
   ...newVaultFlags,
@@ -76,8 +75,8 @@ const importVaults = command({
   ],
   async run(app, options) {
     if (options.file !== undefined) return await importFile(app, options.file);
-    const imported = await importOne(app, await readOne(app, options));
-    await print(app.io, [imported], []);
+    const entry = await readOne(app, options);
+    await print(app.io, [{ ...entry, place: { line: 1 }, outcome: await importOne(app, entry) }]);
   },
 });
 export { importVaults as import };
@@ -88,37 +87,19 @@ export { importVaults as import };
  */
 async function importFile(app: App, file: string): Promise<void> {
   const lines = await readFile(app, file);
-  const outcomes = new Map<Line, Imported | VaultError>();
   const importLines = async (ofVault: readonly Line[]): Promise<void> => {
     for (const line of ofVault) {
-      const outcome = await importOne(app, line).catch(async (cause: unknown) => {
+      line.outcome = await importOne(app, line).catch(async (cause: unknown) => {
         const error = asVaultError(cause).with({ uuid: line.uuid });
         return await withLabel(app.state, error);
       });
-      outcomes.set(line, outcome);
+      const { outcome } = line;
       if (outcome instanceof VaultError && concernsAll.includes(outcome.code)) throw outcome;
     }
   };
   const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
   const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => undefined, asVaultError);
-  const imported: Imported[] = [];
-  const failed: Failed[] = [];
-  for (const line of lines) {
-    const outcome = outcomes.get(line);
-    if (outcome instanceof VaultError) failed.push({ ...line, error: outcome });
-    else if (outcome !== undefined) imported.push(outcome);
-  }
-  const [first] = failed;
-  const failure =
-    stop ??
-    (first &&
-      new VaultError(
-        "partial",
-        `${failed.length} of ${lines.length} vaults could not be imported${failed.length > 1 ? ", the first" : ""}: ` +
-          `${placeName(first.place)}, vault ${first.uuid}: ${first.error.message}`,
-        { hint: first.error.facts.hint, next: first.error.facts.next },
-      ));
-  await print(app.io, imported, failed, failure);
+  await print(app.io, lines, stop);
 }
 
 const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
@@ -172,13 +153,14 @@ async function readFile(app: App, file: string): Promise<Line[]> {
   });
 }
 
-async function print(
-  io: Io,
-  imported: Imported[],
-  failed: readonly Failed[],
-  failure?: VaultError,
-): Promise<void> {
+async function print(io: Io, lines: readonly Line[], stop?: VaultError): Promise<void> {
   const { redact, redactValue } = io.redactor;
+  const imported = lines.flatMap(({ outcome = [] }) =>
+    outcome instanceof VaultError ? [] : outcome,
+  );
+  const failed = lines.flatMap(({ place, uuid, outcome }) =>
+    outcome instanceof VaultError ? [{ place, uuid, error: outcome }] : [],
+  );
   const document: Document<"import"> = {
     imported,
     failed: failed.map(({ place, uuid, error }) => ({
@@ -188,6 +170,16 @@ async function print(
       error: redactValue(error.toJSON()),
     })),
   };
+  const [first] = failed;
+  const failure =
+    stop ??
+    (first &&
+      new VaultError(
+        "partial",
+        `${failed.length} of ${lines.length} vaults could not be imported${failed.length > 1 ? ", the first" : ""}: ` +
+          `${placeName(first.place)}, vault ${first.uuid}: ${first.error.message}`,
+        { hint: first.error.facts.hint, next: first.error.facts.next },
+      ));
   await io.output.printDone(
     document,
     (view) => [
