@@ -178,16 +178,10 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   // What an acknowledgement there has settled makes no difference here.
   const isCarried = carried.unackedStarts + carried.failedAttempts > 0;
   if (upTo !== null && isCarried && !known.has(upTo)) {
-    const ours = countToCarry(rows.exchanges, vault);
-    update(vault, {
-      carried: {
-        unackedStarts: ours.unackedStarts + carried.unackedStarts,
-        unansweredStarts: ours.unansweredStarts + carried.unansweredStarts,
-        failedAttempts: ours.failedAttempts + carried.failedAttempts,
-        possiblyFailed: ours.possiblyFailed + carried.possiblyFailed,
-      },
-      carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
-    });
+    const both = { ...countToCarry(rows.exchanges, vault) };
+    for (const each of Object.keys(both) as (keyof typeof both)[]) both[each] += carried[each];
+    const carriedUpTo = rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo;
+    update(vault, { carried: both, carriedUpTo });
     rows.log("merged", upTo);
   }
   for (const row of theirs.exchanges.filter(({ id }) => ids.has(id) && !known.has(id))) {
