@@ -3,18 +3,13 @@ import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { command, noted, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Verdict } from "../read/item.ts";
+import { isFailedAccess, isStart, type Verdict } from "../read/item.ts";
+import { listed } from "../read/clip.ts";
 import type { Evidence } from "./verdict.ts";
-import { inBrackets, type Log } from "./log.ts";
-import type { Explanation } from "./explanation.ts";
+import { type Client, clientWords, inBrackets, type Log, type VaultEvent } from "./log.ts";
 
 /** Describes the cause of a lock, with the items that led to it. */
-export function causeOf(
-  { fold: { rules } }: Log,
-  { ending }: Vault,
-  evidence: Evidence,
-  { replacedBy }: Explanation,
-): Cause {
+export function causeOf({ fold: { rules } }: Log, { ending }: Vault, evidence: Evidence): Cause {
   const { rule = "unseen", lockedAt = 0, chain } = evidence;
   const { certainty, reason } = evidence.ofRule ?? evidence;
   const { limits, autoLockAfterMs } = rules;
@@ -48,23 +43,24 @@ export function causeOf(
     certainty,
     reason,
     text: `${locked}${how[rule]}.`,
-    ...defined({ replacedBy }),
   };
 }
 
-/** Returns what to do, in words and as commands. */
+/** Returns what to do, in words and as commands: `fault` is what the client did wrong. */
 export function adviceOf(
   { fold: { rules }, isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
-  { verdict, rule = "unseen", certainty, probably }: Evidence,
+  { verdict, rule = "unseen", certainty, probably, chain }: Evidence,
   exchange: VaultReport["exchange"],
-  { client, others, fault, isTooLate }: Explanation,
+  { client, fault, isTooLate }: { client: Client; fault: string; isTooLate: boolean },
 ): VaultReport["advice"] {
   const isSure = certainty === "certain";
   const { tokenExpiry = "" } = exchange ?? {};
   // An export may be old.
   const isOpen = Date.parse(tokenExpiry) > now;
   const by = inBrackets(client);
+  const did = `The client${by} ${fault}`;
+  const others = othersIn(chain, client);
   const also = others && ` Calls by ${others} count too: stop that client as well.`;
   const stop = `Stop the client that ${probably}caused this${by}, or it will lock the vault again.`;
   const ofRules: Partial<Record<LockRule, string>> = {
@@ -84,13 +80,13 @@ export function adviceOf(
   const resets = isOpen
     ? `The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`
     : "An acknowledged exchange resets the counters.";
-  const ends = isTooLate ? [fault] : [];
+  const ends = isTooLate ? [did] : [];
   const history = command`vault status ${uuid} --history`;
   const rows: Record<Verdict, readonly [steps: readonly string[], ...next: Way[]]> = {
     locked: [
       [
         ...(isSure ? [] : ["The vault is probably locked: look it up in the console first."]),
-        ...(ofRules[rule] === undefined ? [fault, `${stop}${also}`] : [ofRules[rule]]),
+        ...(ofRules[rule] === undefined ? [did, `${stop}${also}`] : [ofRules[rule]]),
         unlock,
       ],
       noted(
@@ -157,4 +153,18 @@ export function adviceOf(
   const isKnown = isSure && isWhole && unackedStarts + failedAttempts > 0;
   const isUsable = verdict !== "locked" && verdict !== "deleted";
   return { steps: [...steps], next: isKnown && isUsable ? [...next, counters] : next };
+}
+
+/** Describes who sent calls that count beside the client, if they share no name or address. */
+function othersIn(events: readonly VaultEvent[], client: Client): string {
+  const words = events.flatMap(({ event, item }) => {
+    const { externalRef, address } = item;
+    const isSame = client.address !== undefined && client.address === address;
+    if (isSame || !(isStart(event) || isFailedAccess(event))) return [];
+    // Where references do not name the client, each is of a single exchange.
+    if (client.externalRef === undefined)
+      return client.address === undefined ? [] : clientWords(defined({ address }));
+    return client.externalRef === externalRef ? [] : clientWords(defined({ externalRef, address }));
+  });
+  return listed([...new Set(words)].filter((one) => one !== ""));
 }

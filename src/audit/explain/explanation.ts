@@ -1,33 +1,27 @@
-import type { ItemReference } from "../../documents/audit.ts";
+import type { ItemReference, VaultReport } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
-import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../read/item.ts";
+import { type EventKind, isAcknowledgement, isStart } from "../read/item.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
+import { adviceOf, causeOf } from "./advice.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
 import type { Client, Log, VaultEvent } from "./log.ts";
 import { clientOf, clientWords, inBrackets, recurring } from "./log.ts";
 
-/** What the log shows of a vault beside the rule: advice is made from it. */
-export interface Explanation {
-  sentences: string[];
-  /** Who sent the calls that locked the vault or count. */
-  client: Client;
-  /** Who else sent some of these calls; empty if nobody is known to. */
-  others: string;
-  /** What the client did wrong, and what to change. */
-  fault: string;
-  /** Its acknowledgements were refused. */
-  isTooLate: boolean;
-  /** The acknowledgement that replaced refused credentials. */
-  replacedBy?: ItemReference | undefined;
-}
+type Trace = { fault: string; replacedBy?: ItemReference | undefined };
 
-type Trace = Pick<Explanation, "fault" | "replacedBy">;
-
-/** Explains a vault by its newest events, of which it reads those that matter. */
-export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation {
+/**
+ * Explains a vault by its newest events, of which it reads those that matter: the cause of a lock,
+ * what else the log shows, and what to do.
+ */
+export function explain(
+  log: Log,
+  vault: Vault,
+  evidence: Evidence,
+  exchange: VaultReport["exchange"],
+): Pick<VaultReport, "cause" | "explanation" | "advice"> {
   const { rule, verdict, probably, chain, before, since } = evidence;
   const { tokenLifetimeMs } = log.fold.rules;
   const client = clientOf(chain);
@@ -45,19 +39,17 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
           ? `sent acknowledgements that were refused. Send the end call within ${durationInWords(tokenLifetimeMs)} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`
           : `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
       };
-  return {
-    client,
-    others: othersIn(chain, client),
-    fault: `The client${inBrackets(client)} ${fault}`,
-    isTooLate: !isRefused && isTooLate,
-    replacedBy,
-    sentences: [
+  return defined({
+    cause:
+      verdict === "locked" ? defined({ ...causeOf(log, vault, evidence), replacedBy }) : undefined,
+    explanation: [
       ...sharedBy(before, client),
       ...endsOf(ends, refused, tokenLifetimeMs, isTooLate),
       ...quotes(log, verdict === "locked" ? chain : before.slice(accepted + 1)),
       ...callsSince(vault, since),
     ],
-  };
+    advice: adviceOf(log, vault, evidence, exchange, { client, fault, isTooLate }),
+  });
 }
 
 /** Whether nothing tells that another client sent a call. */
@@ -65,20 +57,6 @@ const isOf = ({ externalRef: ref, address }: Client, item: ItemReference): boole
   ref !== undefined && item.externalRef !== undefined
     ? ref === item.externalRef
     : address === undefined || item.address === undefined || address === item.address;
-
-/** Describes who sent calls that count beside the client, if they share no name or address. */
-function othersIn(events: readonly VaultEvent[], client: Client): string {
-  const words = events.flatMap(({ event, item }) => {
-    const { externalRef, address } = item;
-    const isSame = client.address !== undefined && client.address === address;
-    if (isSame || !(isStart(event) || isFailedAccess(event))) return [];
-    // Where references do not name the client, each is of a single exchange.
-    if (client.externalRef === undefined)
-      return client.address === undefined ? [] : clientWords(defined({ address }));
-    return client.externalRef === externalRef ? [] : clientWords(defined({ externalRef, address }));
-  });
-  return listed([...new Set(words)].filter((one) => one !== ""));
-}
 
 /** Says that an address of several clients does not tell them apart. */
 function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] {

@@ -6,7 +6,6 @@ import type { Fold } from "../fold/fold.ts";
 import type { WhatIf } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import { contradictions, isProblem, type Verdict, verdicts } from "../read/item.ts";
-import { adviceOf, causeOf } from "./advice.ts";
 import { countsAsStart, evidenceOf, judge } from "./verdict.ts";
 import { clientOf, clientWords, inBrackets, itemAt, type Log, type VaultEvent } from "./log.ts";
 import { explain } from "./explanation.ts";
@@ -39,10 +38,13 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const { fold, labels, asOf, pseudonyms } = log;
   const { uuid, unackedStarts, failedAttempts, lastStart } = vault;
   const evidence = evidenceOf(log, vault);
-  const { verdict, certainty, reason, state, lockedAt, chain, before, since } = evidence;
-  const explanation = explain(log, vault, evidence);
-  const isLocked = verdict === "locked";
-  const cause = isLocked ? causeOf(log, vault, evidence, explanation) : undefined;
+  const { verdict, certainty, reason, lockedAt, chain, before, since } = evidence;
+  const isEnded = verdict === "locked" || verdict === "deleted";
+  const state: VaultReport["state"] = isEnded
+    ? verdict
+    : vault.pending > 0
+      ? "exchange-open"
+      : "active";
   const isStart = (one: VaultEvent): boolean => one.seen.time === lastStart && countsAsStart(one);
   const start = state === "exchange-open" ? before.findLast(isStart) : undefined;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
@@ -52,6 +54,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     expired: expiry <= asOf,
     item: start.item,
   };
+  const { cause, explanation, advice } = explain(log, vault, evidence, exchange);
   const events = log.timeline ? [...before, ...since] : undefined;
   const omitted = events === undefined ? 0 : vault.items - events.length;
   const locking = cause?.item && chain.at(-1);
@@ -71,13 +74,13 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     items: vault.items,
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
-    counting: isLocked || verdict === "deleted" ? [] : chain.map(({ item }) => item),
+    counting: isEnded ? [] : chain.map(({ item }) => item),
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
       return { kind, text: `${item.action} ${contradictions[kind]}`, item };
     }),
-    explanation: explanation.sentences,
-    advice: adviceOf(log, vault, evidence, exchange, explanation),
+    explanation,
+    advice,
     timeline: events?.map((event) => {
       const isCause = chain.includes(event);
       return { item: event.item, isCause, locks: event === locking };
@@ -91,7 +94,7 @@ type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;
 
-/** Lists, in the given order, vaults whose verdict, state, lock or counters the change alters. */
+/** Lists, in the given order, vaults whose verdict, lock or counters the change alters. */
 export function whatIfReport(
   { text }: WhatIf,
   log: Log,
@@ -118,8 +121,8 @@ export function whatIfReport(
 
 /** Tells verdicts apart. */
 function keyOf(log: Log, vault: Vault): string {
-  const { verdict, state, lockedAt, rule } = judge(log, vault);
-  return [verdict, state, lockedAt, rule, vault.unackedStarts, vault.failedAttempts].join();
+  const { verdict, lockedAt, rule } = judge(log, vault);
+  return [verdict, lockedAt, rule, vault.unackedStarts, vault.failedAttempts].join();
 }
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */

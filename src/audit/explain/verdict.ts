@@ -15,7 +15,6 @@ interface Confidence {
 /** A verdict on a vault, and how certain it is. */
 interface Judgement extends Confidence {
   verdict: Verdict;
-  state: VaultReport["state"];
   rule?: LockRule;
   /** Time of the lock, in milliseconds since the epoch. */
   lockedAt?: number;
@@ -32,16 +31,14 @@ export function judge(log: Log, vault: Vault): Judgement {
   const { limits, autoLockAfterMs } = fold.rules;
   const { ending, unackedStarts, failedAttempts, unclear } = vault;
   const doubts = doubtsOf(log, vault);
-  const deleted = { verdict: "deleted", state: "deleted" } as const;
   if (ending?.state === "deleted") {
     const { length } = vault.contradictions;
-    return { ...deleted, ...confidence(length > 0 ? doubts : [], "an item records it") };
+    return { verdict: "deleted", ...confidence(length > 0 ? doubts : [], "an item records it") };
   }
   if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
   const gone = "a call was refused because the service has no such vault";
-  if (vault.gone > 0) return { ...deleted, ...confidence([gone]) };
-  const state = vault.pending > 0 ? "exchange-open" : "active";
-  const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
+  if (vault.gone > 0) return { verdict: "deleted", ...confidence([gone]) };
+  const unknown = { verdict: "unknown", certainty: "unknown" } as const;
   if (doubts.includes(unread)) return { ...unknown, reason: unread };
   if ((vault.kinds & ~(1 << eventCodes.other)) === 0)
     return { ...unknown, reason: "none of its items has a known action" };
@@ -59,9 +56,9 @@ export function judge(log: Log, vault: Vault): Judgement {
   // The starts reach the limit without a lock only if an item between them was not understood.
   if (unackedStarts >= limits.unackedStarts || (!isAtRisk && isUnclear(log, vault)))
     return { ...unknown, reason: unclearWords(fold.isHypothetical, vault) };
-  const verdict = isAtRisk ? "at-risk" : state === "active" ? "ok" : "open-exchange";
+  const verdict = isAtRisk ? "at-risk" : vault.pending > 0 ? "open-exchange" : "ok";
   const shown = "locks made in the console appear only if the export records them";
-  return { verdict, state, ...confidence(doubts, `${knownBy(vault)}; ${shown}`) };
+  return { verdict, ...confidence(doubts, `${knownBy(vault)}; ${shown}`) };
 }
 
 /** Whether a vault is generic, by the endpoint of its newest item that has one. */
@@ -106,7 +103,7 @@ function locked(
   doubts: readonly string[],
 ): Judgement {
   const { ending } = vault;
-  const known = { verdict: "locked", state: "locked", rule, lockedAt } as const;
+  const known = { verdict: "locked", rule, lockedAt } as const;
   if (ending?.isUnsure === true || doubts.includes(unread))
     return { ...known, ...confidence(doubts) };
   const ofRule = confidenceInRule(vault, rule, doubts);
