@@ -110,6 +110,7 @@ export function trying<T>(work: () => T, message: string, kind: ErrorKind = "sta
   try {
     return work();
   } catch (cause) {
+    if (cause instanceof VaultError) throw cause;
     const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
     throw new VaultError(kind, `${message} (${code})`, { cause });
   }

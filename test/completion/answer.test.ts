@@ -13,7 +13,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { roles } from "../../src/audit/read/item.ts";
-import { descriptor } from "../../src/commands/audit-replay/options.ts";
+import { descriptor } from "../../src/commands/audit-replay.ts";
 import { pathOf, type CliCommand, type CliOption } from "../../src/cli/commander.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";

@@ -1,33 +1,34 @@
 import { setImmediate } from "node:timers/promises";
 import type { Replay } from "../../audit/replay.ts";
-import { fieldText } from "../../cli/output.ts";
 import { checkNotOurs, realPath } from "../../cli/own-files.ts";
 import type { ReplaySummary, VaultReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { obstacleAt, replaceFile } from "../../files/durable-file.ts";
 import type { Host } from "../../host.ts";
 import type { Basics, Io } from "../../parts/basics.ts";
+import { trying } from "../../sandbox/outcome.ts";
 import { createPalette } from "../../terminal/palette.ts";
-import { jsonText, printable } from "../../terminal/redactor.ts";
-import type { AuditReplayOptions } from "./options.ts";
+import { jsonText } from "../../terminal/redactor.ts";
 
-/** Flags that write a report to a file, or to standard output, each with an example of it. */
-const examples = { html: "--html report.html", markdown: "--markdown report.md" } as const;
+/** Flags that write a report to a file, or to standard output. */
 const kinds = ["html", "markdown"] as const;
+type Targets = { [Kind in (typeof kinds)[number]]?: string | undefined };
 
 /**
  * Checks, before anything is read, that the reports may be written where they are asked for.
  * @throws `invalid-input` and `usage`
  */
-export function checkTargets({ io, settings }: Basics, options: AuditReplayOptions): void {
-  const { files } = options;
+export function checkTargets(
+  { io, settings }: Basics,
+  { files, ...targets }: Targets & { files: readonly string[] },
+): void {
   const real = (file: string): string => realPath(io.host.resolve(file));
   for (const kind of kinds) {
-    const file = options[kind];
+    const file = targets[kind];
     const hasDocument = io.output.format !== "table" || io.output.field !== undefined;
     if (file === "-" && hasDocument)
       throw new VaultError("usage", `--${kind} -: standard output already holds the document`, {
-        hint: `name a file: ${examples[kind]}`,
+        hint: `name a file: --${kind} FILE`,
       });
     if (file === undefined || file === "-") continue;
     checkNotOurs({ io, settings }, `--${kind}`, file);
@@ -35,7 +36,7 @@ export function checkTargets({ io, settings }: Basics, options: AuditReplayOptio
     const why = isRead ? "one of the files to replay" : obstacleAt(io.host.resolve(file));
     if (why !== null)
       throw new VaultError("invalid-input", `--${kind}: ${file} is ${why}; nothing was written`, {
-        hint: `name another file, like ${examples[kind]}; --${kind} - is standard output`,
+        hint: `name another file; --${kind} - is standard output`,
       });
   }
 }
@@ -46,10 +47,9 @@ const portion = 64 * 1024;
 /** Prints a replay as the flags ask. Writes the files first, so that they exist when the rest is printed. */
 export async function printReplay(
   io: Io,
-  options: AuditReplayOptions,
+  { html, markdown, problems = false }: Targets & { problems?: boolean | undefined },
   replay: Replay,
 ): Promise<void> {
-  const { html, markdown, problems = false } = options;
   const { summary } = replay;
   const vaults = (): Vaults => replay.vaults({ problems });
   if (html !== undefined) {
@@ -66,9 +66,12 @@ export async function printReplay(
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
   if (field !== undefined) {
-    const isOfVault = field.split(".", 1)[0] === "vaults";
-    const text = fieldText(isOfVault ? { vaults: [...vaults()] } : summary, field);
-    return await print(io.host, [io.host.stdout.isTTY ? `${printable(text)}\n` : text]);
+    // Of a million vaults, only where the field is one of theirs.
+    const document = {
+      ...summary,
+      ...(/^vaults(?:\.|$)/.test(field) && { vaults: [...vaults()] }),
+    };
+    return await io.output.print(document, () => "");
   }
   if (format === "json") return await print(io.host, jsonDocument(summary, vaults()));
   if (format === "ndjson") return await print(io.host, ndjsonDocument(summary, vaults()));
@@ -86,16 +89,8 @@ async function printReport(
   pieces: Iterable<string>,
 ): Promise<void> {
   if (file === "-") return await print(io.host, pieces);
-  try {
-    replaceFile(io.host.resolve(file), portions(pieces));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new VaultError("invalid-input", `--${kind}: ${file} cannot be written (${code})`, {
-      hint: `name a file in a folder that you can write to, like ${examples[kind]}`,
-      cause: error,
-    });
-  }
+  const refused = `--${kind}: ${file} cannot be written`;
+  trying(() => replaceFile(io.host.resolve(file), portions(pieces)), refused, "invalid-input");
   io.narrator.note(`written to ${file}`);
 }
 
