@@ -19,6 +19,13 @@ export class CliCommand extends CommanderCommand {
   descriptor: Command = { examples: [] };
   declare commands: readonly CliCommand[];
 
+  /** The command that words name, each below the one before; undefined where one of them names none. */
+  at(words: readonly string[]): CliCommand | undefined {
+    const [first, ...rest] = words;
+    if (first === undefined) return this;
+    return this.commands.find((command) => command.name() === first)?.at(rest);
+  }
+
   override createHelp(): Help {
     return Object.assign(new CliHelp(), this.configureHelp());
   }

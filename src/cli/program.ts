@@ -4,7 +4,7 @@ import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command } from "./command.ts";
-import type { Act, CliCommand } from "./commander.ts";
+import type { Act } from "./commander.ts";
 import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
 
 /**
@@ -60,7 +60,8 @@ export async function runProgram(
   };
   const write = (text: string): void => void (help += text);
   const program = await buildProgram(root, host, { words: argv, act, write });
-  const isAlone = isGroup(program, argv);
+  // The name of a group alone, like no words at all, asks what there is.
+  const isAlone = (program.at(argv)?.commands ?? []).length > 0;
   try {
     await program.parseAsync(isAlone ? [...argv, "--help"] : argv, { from: "user" });
   } catch (error) {
@@ -80,12 +81,6 @@ export async function runProgram(
   await (app === undefined ? host.stdout.write(help) : app.io.show(help));
   return exitCode;
 }
-
-/** Whether words are the name of a group alone, as no words are that of the program: they ask what there is. */
-const isGroup = ({ commands }: CliCommand, [first, ...rest]: readonly string[]): boolean =>
-  first === undefined
-    ? commands.length > 0
-    : commands.some((command) => command.name() === first && isGroup(command, rest));
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */
 async function completions(

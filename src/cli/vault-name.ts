@@ -25,14 +25,7 @@ export async function vaultNamed(
 ): Promise<string> {
   if (isUuid(name)) return name;
   const names = new VaultNames(await (await state.store()).names());
-  return names.find(name, { shown: printableLine(name), exact: !io.ask.isPossible }).uuid;
-}
-
-interface FindOptions {
-  /** How errors show the name; without it they do not. */
-  shown?: string;
-  /** Digits are not taken. */
-  exact: boolean;
+  return names.find(name, !io.ask.isPossible, printableLine(name)).uuid;
 }
 
 /** Vaults known here, by name. */
@@ -60,15 +53,14 @@ export class VaultNames<V extends Named> {
 
   /**
    * Finds what a name stands for: an exact UUID (of any vault; `vault` is undefined if it is not known), else a label, else the
-   * first digits of a UUID.
+   * first digits of a UUID, unless it must be `exact`. Errors show the name as it is `shown`, if at all.
    * @throws `usage` for digits that are too few, and for what fits several vaults; `invalid-input` for digits that are not taken;
    * `no-credentials` for what fits none
    */
-  find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
+  find(name: string, exact: boolean, shown?: string): { uuid: string; vault: V | undefined } {
     if (isUuid(name)) return { uuid: name.toLowerCase(), vault: this.vault(name) };
-    const { shown } = options;
     const labelled = this.#labelled(name);
-    const found = labelled.length > 0 ? labelled : this.#byDigits(name, options);
+    const found = labelled.length > 0 ? labelled : this.#byDigits(name, exact, shown);
     const [vault] = found;
     const of =
       shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`;
@@ -91,7 +83,7 @@ export class VaultNames<V extends Named> {
     return label === "" ? [] : (this.#byLabel.get(label) ?? []);
   }
 
-  #byDigits(name: string, { shown, exact }: FindOptions): V[] {
+  #byDigits(name: string, exact: boolean, shown?: string): V[] {
     const start = shown === undefined ? "" : `"${shown}": `;
     // A file, a shell or a mail has added something that nobody sees.
     const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");

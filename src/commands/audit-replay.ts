@@ -232,7 +232,7 @@ function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()):
   const known = new VaultNames([...labels].map(([uuid, label]) => ({ uuid, label })));
   // Other vaults may be in the items than are known here.
   if (hasDigits(name) && !known.isLabel(name)) return name.toLowerCase();
-  return known.find(name, { shown: printableLine(name), exact: false }).uuid;
+  return known.find(name, false, printableLine(name)).uuid;
 }
 
 /** @throws `usage` for digits that fit several vaults, of which it lists the first */

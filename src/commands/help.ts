@@ -1,7 +1,6 @@
 import { command } from "../cli/command.ts";
 import { topics, type Topic } from "../cli/topics.ts";
-import type { Command } from "commander";
-import { pathOf } from "../cli/commander.ts";
+import { pathOf, type CliCommand } from "../cli/commander.ts";
 import { allSchemas, documentNames, schemaOf, type Document } from "../documents/schemas.ts";
 import { errorKinds } from "../error-kinds.ts";
 import { VaultError } from "../errors.ts";
@@ -41,7 +40,11 @@ export const help = command({
       if (first === "exit-codes") await show({ exitCodes: exitCodes() }, text);
       else await show({ topic: first, summary: topics[first], text }, text);
     } else {
-      const found = find(program, words);
+      const found = (program as CliCommand).at(words);
+      if (found === undefined)
+        throw new VaultError("usage", `there is no command or topic '${words.join(" ")}'`, {
+          next: [wayTo`vault --help`],
+        });
       const text = found.helpInformation();
       const name = pathOf(found).slice(1).join(" ");
       await show({ command: name, summary: found.summary(), text }, text);
@@ -74,14 +77,3 @@ function exitCodes(): Extract<Document<"help">, { exitCodes: unknown }>["exitCod
 }
 
 const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
-
-function find(program: Command, words: readonly string[]): Command {
-  const found = words.reduce<Command | undefined>(
-    (at, word) => at?.commands.find((each) => each.name() === word),
-    program,
-  );
-  if (found !== undefined) return found;
-  throw new VaultError("usage", `there is no command or topic '${words.join(" ")}'`, {
-    next: [wayTo`vault --help`],
-  });
-}

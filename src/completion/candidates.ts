@@ -71,13 +71,12 @@ async function offer(program: CliCommand, words: readonly string[], look: Look):
 
 const nothing: Offer = { candidates: [], directive: "done" };
 
-/** Those that begin with what is typed, ignoring case: uuids are the same in either. */
-function list(candidates: readonly Candidate[], typed: string): Offer {
+/** Those that begin with what is typed, ignoring case: uuids are the same in either; each behind `before`. */
+function list(candidates: readonly Candidate[], typed: string, before = ""): Offer {
   const wanted = typed.toLowerCase();
-  return {
-    candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)),
-    directive: "done",
-  };
+  const found = candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted));
+  const whole = found.map((each) => ({ ...each, value: before + each.value }));
+  return { candidates: whole, directive: "done" };
 }
 
 type Place = ReturnType<typeof locate>;
@@ -155,11 +154,7 @@ async function values(
   look: Look,
 ): Promise<Offer> {
   const source = sourceOf(of);
-  const these = (candidates: readonly Candidate[]): Offer => {
-    const found = list(candidates, typed).candidates;
-    const whole = found.map((each) => ({ ...each, value: before + each.value }));
-    return { candidates: whole, directive: "done" };
-  };
+  const these = (candidates: readonly Candidate[]): Offer => list(candidates, typed, before);
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
@@ -167,10 +162,7 @@ async function values(
       return source.values[0]?.endsWith("=") ? { ...offered, directive: "nospace" } : offered;
     }
     case "commands": {
-      const of = place.operands.reduce<CliCommand | undefined>(
-        (at, word) => at?.commands.find((each) => each.name() === word),
-        place.path.at(-1),
-      );
+      const of = place.path.at(-1)?.at(place.operands);
       const also = place.operands.length === 0 ? source.also : [];
       return of === undefined ? nothing : these([...names(of), ...also]);
     }

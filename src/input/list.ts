@@ -51,8 +51,7 @@ export async function readList<Vault>(
   const places = new Map<string, string>();
   return (await readEntries(io, choice, operation, known)).map(({ given, where }) => {
     try {
-      const asGiven = inFile ? {} : { shown: where };
-      const { uuid, vault } = known.find(given.uuid, { ...asGiven, exact });
+      const { uuid, vault } = known.find(given.uuid, exact, inFile ? undefined : where);
       const before = places.get(uuid.toLowerCase());
       if (before !== undefined)
         throw new VaultError("usage", `${inFile ? "" : `${where}: `}the same vault as ${before}`, {
