@@ -70,7 +70,9 @@ export function vaultTable(shown: ShownVault, view: View): string {
           paint: uses <= 1 ? palette.warn : palette.strong,
         };
   const table = knownFacts(view, [
-    ...subject(shown, view),
+    ["Vault", shown.uuid && { text: shown.uuid, paint: palette.strong }],
+    ["Label", shown.label && printableLine(shown.label)],
+    ["Kind", shown.kind],
     ["Update", outcome],
     ...contentRows(contents, view),
     ["Reads left", reads],
@@ -88,22 +90,12 @@ export function vaultTable(shown: ShownVault, view: View): string {
   return table + revealed(shown, view);
 }
 
-export type Row = readonly [string, Cell | undefined];
+/** A fact that is not known has no row. */
+export type Row = readonly [string, Cell | null | undefined];
 
 export function knownFacts(view: View, rows: readonly Row[]): string {
-  const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
+  const there = rows.filter((row): row is readonly [string, Cell] => (row[1] ?? null) !== null);
   return factsTable(there, view);
-}
-
-/** On a terminal the label stands beside the UUID. */
-function subject({ uuid, label = null, kind }: ShownVault, { isTTY, palette }: View): Row[] {
-  const shown = label === null ? undefined : printableLine(label);
-  const beside = isTTY && shown !== undefined ? ` (${shown})` : "";
-  return [
-    ["Vault", uuid && { text: `${uuid}${beside}`, paint: palette.strong }],
-    ["Label", isTTY ? undefined : shown],
-    ["Kind", kind],
-  ];
 }
 
 export function dateRows(dates: Dates, { now }: View): Row[] {

@@ -66,35 +66,33 @@ function whose({ inUse, exchange }: ListedVault): string {
 export function statusTable(vault: ListedVault, view: View): string {
   const { isTTY, columns, palette } = view;
   const at = (time: string): string => when(time, view.now);
-  const pairOf = (fingerprint: string): string =>
-    `generation ${vault.generation}, ${shownFingerprint(fingerprint)}`;
+  const { fingerprint, usesRemaining: uses, lastError: error } = vault;
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
-    ["Label", known(vault.label, printableLine)],
+    ["Label", vault.label && printableLine(vault.label)],
     ["Service", vault.service],
     ["Kind", vault.kind],
-    ["Credentials", known(vault.fingerprint, pairOf) ?? "none"],
+    [
+      "Credentials",
+      fingerprint === null
+        ? "none"
+        : `generation ${vault.generation}, ${shownFingerprint(fingerprint)}`,
+    ],
     ["Status", statusCell(vault, view)],
     // A terminal shows each on a line below.
     ...(isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
     ["Token left", tokenLeft(vault.exchange, view.now) || undefined],
     ["Unacked", unacked(vault, palette, " starts")],
     ["Failures", failures(vault, palette, " attempts in a row")],
-    ["Last read", known(vault.lastReadAt, at)],
-    ["Reads left", known(vault.usesRemaining, (n) => `${n} (at the last read, which counts)`)],
+    ["Last read", vault.lastReadAt && at(vault.lastReadAt)],
+    ["Reads left", uses === null ? null : `${uses} (at the last read, which counts)`],
     ...dateRows(vault, view),
-    [
-      "Last error",
-      known(vault.lastError, (error) => `${at(error.at)}: ${printableLine(error.message)}`),
-    ],
+    ["Last error", error && `${at(error.at)}: ${printableLine(error.message)}`],
   ];
   const ways = isTTY ? wayLines(vault.next, columns) : [];
   const next = ways.map((line) => `${palette.code(printableLine(line))}\n`).join("");
   return knownFacts(view, rows) + next + history(vault, view);
 }
-
-const known = <T>(value: T | null, shown: (value: T) => string): string | undefined =>
-  value === null ? undefined : shown(value);
 
 /** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
 export function guardList({ vaults, breakers }: Document<"guard">, view: View): string {
