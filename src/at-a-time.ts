@@ -10,22 +10,17 @@ export async function eachOf<T>(
   most: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left =
-    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-  const failures: unknown[] = [];
+  // Whoever fails ends it for the others.
+  const left = (async function* () {
+    yield* items;
+  })();
   const go = async (): Promise<void> => {
-    while (failures.length === 0) {
-      try {
-        const next = await left.next();
-        if (next.done === true) return;
-        await work(next.value);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+    for await (const item of left) await work(item);
   };
-  await Promise.all(Array.from({ length: most }, go));
-  if (failures.length > 0) throw failures[0];
+  const begun = Array.from({ length: most }, go);
+  const all = Promise.all(begun);
+  await Promise.allSettled([all, ...begun]);
+  await all;
 }
 
 /** Calls `make` at most once, and returns its value every time. */
