@@ -79,64 +79,37 @@ export class TextValues<T> {
   }
 }
 
-export const uuidLength = 36;
-
-/** Numbers uuids by appearance, from 0. Compares bytes: text keys would take four times as long. */
+/** Numbers uuids in lower case by appearance, from 0. */
 export class VaultTable {
   readonly #limit: number;
-  /** By hash: of uuids with the same one, those after the first have the next free ones. */
-  readonly #numbers = new Map<number, number>();
-  /** The uuids in lower case, by number. */
-  #uuids = viewOf(Buffer.alloc(1024 * uuidLength));
-  readonly #wanted = viewOf(Buffer.alloc(uuidLength));
+  readonly #numbers = new Map<string, number>();
+  readonly #uuids: string[] = [];
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Does what `at` does with a text. */
-  of(text: string): number {
-    return isUuid(text) ? this.at(viewOf(Buffer.from(text, "latin1")), 0) : -1;
-  }
-
   /**
-   * Returns the number of the vault whose uuid, in either case, is at an offset; -1 for none.
+   * Returns the number of a vault; -1 for what is no uuid.
    *
    * @throws `invalid-input` for too many vaults.
    */
-  at({ view }: Bytes, from: number): number {
-    for (let at = 0; at < uuidLength; at += 4) {
-      const word = view.getInt32(from + at, true);
-      // The bit that makes a letter a small one, and changes no digit.
-      this.#wanted.view.setInt32(at, word | ((word & 0x40404040) >>> 1), true);
-    }
-    for (let hash = hashOf(this.#wanted, 0, uuidLength, false) >>> 2; ; hash += 1) {
-      const number = this.#numbers.get(hash);
-      if (number === undefined) return this.#add(hash);
-      if (isAt(this.#wanted, this.#uuids, number * uuidLength)) return number;
-    }
-  }
-
-  uuid(number: number): string {
-    const from = number * uuidLength;
-    return this.#uuids.bytes.toString("latin1", from, from + uuidLength);
-  }
-
-  /** Adds the vault of the wanted bytes, if they are a uuid. */
-  #add(hash: number): number {
-    const { size } = this.#numbers;
-    if (!isUuid(this.#wanted.bytes.toString("latin1"))) return -1;
-    if (size === this.#limit)
+  of(uuid: string): number {
+    const known = this.#numbers.get(uuid);
+    if (known !== undefined) return known;
+    if (!isUuid(uuid)) return -1;
+    if (this.#uuids.length === this.#limit)
       throw new VaultError(
         "invalid-input",
         `more than ${grouped(this.#limit)} vaults in these items`,
         { hint: "give it the items of fewer vaults" },
       );
-    const { bytes } = this.#uuids;
-    if (size * uuidLength === bytes.length) this.#uuids = viewOf(Buffer.concat([bytes, bytes]));
-    this.#uuids.bytes.set(this.#wanted.bytes, size * uuidLength);
-    this.#numbers.set(hash, size);
-    return size;
+    this.#numbers.set(uuid, this.#uuids.length);
+    return this.#uuids.push(uuid) - 1;
+  }
+
+  uuid(number: number): string {
+    return this.#uuids[number] as string;
   }
 }
 

@@ -11,7 +11,6 @@ import {
   endOfValue,
   hashOf,
   isAt,
-  uuidLength,
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
@@ -224,11 +223,8 @@ export class ItemReader {
     const entry = this.#entry;
     times.read(given, this.#from[time] as number, this.#to[time] as number, entry);
     if (Number.isNaN(entry.time)) return null;
-    entry.vault = -1;
-    if (this.#has(vault) || this.#has(endpoint)) {
-      entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
-      if (entry.vault < 0 && this.#has(vault)) return null;
-    }
+    entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
+    if (entry.vault < 0 && this.#has(vault)) return null;
     const texts = this.#texts;
     const result = this.#valueAt(texts, given, outcome) ?? this.#noOutcome;
     const meaning = classifier.meaningOf(called, result);
@@ -266,12 +262,11 @@ export class ItemReader {
   }
 
   /** Returns the number of the vault that a value names; -1 if it is none. */
-  #vaultAt(given: Bytes, slot: number): number {
+  #vaultAt({ bytes }: Bytes, slot: number): number {
     const { vaults } = this.#layout;
-    const from = this.#from[slot] as number;
-    const to = this.#to[slot] as number;
-    const number = to - from === uuidLength ? vaults.at(given, from) : -1;
-    return number < 0 ? vaults.of(vaultOf(given.bytes.toString("utf8", from, to)) ?? "") : number;
+    const text = bytes.toString("utf8", this.#from[slot], this.#to[slot]);
+    const number = vaults.of(text.toLowerCase());
+    return number < 0 ? vaults.of(vaultOf(text) ?? "") : number;
   }
 
   #valueAt<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
