@@ -66,10 +66,8 @@ export class Input {
       const pieces = stream ?? this.#attempt(() => openPipe(path)) ?? createReadStream(path);
       await this.#keep(pieces);
     }
-    for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++) {
-      const onProblem = (problem: string) => void (this.problem ??= problem);
-      await this.#keep(gunzip((offset, size) => this.#at(offset, size), onProblem));
-    }
+    for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++)
+      await this.#keep(this.#unpacked());
     const first = this.#at(0, 512);
     checkText(first, name);
     const [mark, encoding] = encodingOf(first);
@@ -106,6 +104,49 @@ export class Input {
     for (let at = 0, bytes; (bytes = this.#at(at, pieceSize)).length > 0; at += bytes.length)
       yield Buffer.from(decoder.decode(bytes, { stream: true }));
     yield Buffer.from(decoder.decode());
+  }
+
+  /**
+   * Decompresses the gzip members of the file (RFC 1952, section 2.3) as far as possible; `problem`
+   * has the reason if that is not all. (Node's `Gunzip` loses what precedes an error.)
+   */
+  async *#unpacked(): AsyncGenerator<Uint8Array> {
+    const [cutOff, damaged] = ["the gzip data is cut off", "the gzip data is damaged"];
+    const fails = (problem: string): void => void (this.problem ??= problem);
+    let offset = 0;
+    while (isGzip(this.#at(offset, 2))) {
+      const header = this.#at(offset, packedSize);
+      if (header.length > 2 && header[2] !== 8) return fails(damaged);
+      offset += headerLength(header);
+      const output: Buffer[] = [];
+      let settle: (problem?: Error | null) => void = () => undefined;
+      const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
+        .on("data", (bytes: Buffer) => output.push(bytes))
+        .on("error", (error) => settle(error));
+      let checksum = 0;
+      for (let hasEnded = false; !hasEnded;) {
+        const packed = this.#at(offset, packedSize);
+        if (packed.length === 0) return fails(cutOff);
+        const before = inflate.bytesWritten;
+        const problem = await new Promise((resolve) => inflate.write(packed, (settle = resolve)));
+        for (const bytes of output.splice(0)) {
+          checksum = crc32(bytes, checksum);
+          yield bytes;
+        }
+        if (problem instanceof Error) return fails(damaged);
+        hasEnded = inflate.bytesWritten - before < packed.length;
+        offset += inflate.bytesWritten - before;
+      }
+      inflate.destroy();
+      const trailer = this.#at(offset, 8);
+      if (trailer.length < 8) return fails(cutOff);
+      if (trailer.readUInt32LE(0) !== checksum) return fails(damaged);
+      offset += trailer.length;
+    }
+    // Zeros pad a tape, and an end of a line is added in passing.
+    for (let rest; (rest = this.#at(offset, pieceSize)).length > 0; offset += rest.length)
+      if (rest.some((byte) => byte !== 0 && byte !== 10 && byte !== 13))
+        return fails("something else follows the gzip data");
   }
 
   /** Takes a copy of these bytes in the place of the file. */
@@ -208,51 +249,6 @@ function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
 }
 
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
-
-/**
- * Decompresses gzip members (RFC 1952, section 2.3) as far as possible; `onProblem` gets the reason
- * if that is not all. (Node's `Gunzip` loses what precedes an error.) `at` returns bytes of it.
- */
-async function* gunzip(
-  at: (offset: number, size: number) => Buffer,
-  onProblem: (problem: string) => void,
-): AsyncGenerator<Uint8Array> {
-  const [cutOff, damaged] = ["the gzip data is cut off", "the gzip data is damaged"];
-  let offset = 0;
-  while (isGzip(at(offset, 2))) {
-    const header = at(offset, packedSize);
-    if (header.length > 2 && header[2] !== 8) return onProblem(damaged);
-    offset += headerLength(header);
-    const output: Buffer[] = [];
-    let settle: (problem?: Error | null) => void = () => undefined;
-    const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
-      .on("data", (bytes: Buffer) => output.push(bytes))
-      .on("error", (error) => settle(error));
-    let checksum = 0;
-    for (let hasEnded = false; !hasEnded;) {
-      const packed = at(offset, packedSize);
-      if (packed.length === 0) return onProblem(cutOff);
-      const before = inflate.bytesWritten;
-      const problem = await new Promise((resolve) => inflate.write(packed, (settle = resolve)));
-      for (const bytes of output.splice(0)) {
-        checksum = crc32(bytes, checksum);
-        yield bytes;
-      }
-      if (problem instanceof Error) return onProblem(damaged);
-      hasEnded = inflate.bytesWritten - before < packed.length;
-      offset += inflate.bytesWritten - before;
-    }
-    inflate.destroy();
-    const trailer = at(offset, 8);
-    if (trailer.length < 8) return onProblem(cutOff);
-    if (trailer.readUInt32LE(0) !== checksum) return onProblem(damaged);
-    offset += trailer.length;
-  }
-  // Zeros pad a tape, and an end of a line is added in passing.
-  for (let rest; (rest = at(offset, pieceSize)).length > 0; offset += rest.length)
-    if (rest.some((byte) => byte !== 0 && byte !== 10 && byte !== 13))
-      return onProblem("something else follows the gzip data");
-}
 
 function headerLength(header: Buffer): number {
   const [flags = 0, extraLow = 0, extraHigh = 0] = [3, 10, 11].map((at) => header[at]);

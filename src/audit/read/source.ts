@@ -54,9 +54,8 @@ export class Source implements Sink {
   readonly #skips: Skips;
   readonly #cutter: Cutter;
   #into = new Entries();
-  /** Names of the lists that have items, and that of the last one. */
+  /** Names of the lists that have items. */
   readonly #lists = new Set<string | undefined>();
-  #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
   /** What was read again last. */
   readonly #block = { offset: 0, bytes: Buffer.alloc(0) };
@@ -154,8 +153,7 @@ export class Source implements Sink {
     }
     this.#into.push(entry);
     this.report.items += 1;
-    if (list !== this.#list) this.#lists.add(list);
-    this.#list = list;
+    this.#lists.add(list);
   }
 
   record({ line, list, doubt, fields, isText, given, from, to }: RawRecord): void {
