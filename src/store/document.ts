@@ -1,4 +1,3 @@
-import type { Breaker } from "../exchange/breaker.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
@@ -6,7 +5,7 @@ import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isObject } from "../protocol/json.ts";
 import { command, noted } from "../way.ts";
-import { appending, breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
+import { appending, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
 import { placeOf, VaultRows } from "./steps/rows.ts";
 import type { CredentialsRow, ExchangeRow, Owner, Since, VaultRow } from "./steps/rows.ts";
@@ -187,10 +186,7 @@ export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement
 /** The columns of a vault, but for what numbers it and its versions. */
 export const columns = "service, uuid, label, kind, status, doc, sealed";
 
-/**
- * Reads a vault for `storedVault`, which of the fingerprints are of superseded pairs, and the
- * breaker of its service.
- */
+/** Reads a vault, which of the fingerprints are of superseded pairs, and its service's breaker. */
 export const readVault = (
   { prefix, texts }: Dialect,
   { service, uuid }: Owner,
@@ -211,57 +207,16 @@ export const readVault = (
 ];
 
 /**
- * What `readVault` returned; without a row the vault is not known. What this process knows of the
- * breakers, by service, learns from it.
- */
-export function storedVault(
-  place: Owner & { at: string },
-  [vaults = [], spent = [], meta = [], breaker = []]: readonly (readonly unknown[])[],
-  breakersKnown: Map<string, Breaker>,
-): VaultRows {
-  breakersKnown.set(place.service, breakerIn(breaker));
-  const [row] = vaults as (VaultColumns & { version: number })[];
-  const [since] = meta as [Since];
-  const isThere = row !== undefined && row.status !== "absent";
-  const rows = isThere ? rowsOf(row, since, place.at) : new VaultRows({ ...place, since });
-  for (const { fingerprint } of spent as { fingerprint: string }[])
-    rows.superseded.add(fingerprint);
-  return rows.with({ version: row?.version ?? 0 });
-}
-
-/** What a step has made of a vault: nothing is written yet. */
-export interface Made<T> {
-  result: T;
-  before: VaultRows;
-  after: VaultRows;
-}
-
-/** Lets a step edit a copy of the vault, which has the key that seals the state. */
-export function make<T>(before: VaultRows, step: (rows: VaultRows) => T): Made<T> {
-  const after = before.copy();
-  const result = step(after);
-  after.trim();
-  return { result, before, after };
-}
-
-/** The columns of a vault that a step sets, with their marks; none if it is still not known. */
-export function setting({ after }: Made<unknown>, put: Put): [column: string, mark: string][] {
-  if (after.vault === null) return [];
-  const { service: _, uuid: __, ...own } = columnsOf(after);
-  return Object.entries(own).map(([column, value]) => [column, put(value)]);
-}
-
-/**
  * SQL for what a step writes besides the row of its vault, if `from` has a row. In PostgreSQL these
  * are parts of one statement, none of which sees another.
  */
 export function writingBeside(
   dialect: Dialect,
-  made: Made<unknown>,
+  before: VaultRows,
+  after: VaultRows,
   from: string,
 ): ((put: Put) => string)[] {
   const { prefix } = dialect;
-  const { before, after } = made;
   const { service, uuid, begunIn, seen, journal } = after;
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;

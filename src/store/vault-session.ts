@@ -9,34 +9,34 @@ import { retryWhileBusy } from "../files/lock-file.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { make, readVault, storedVault, type Made } from "./document.ts";
-import type { Dialect, Statement } from "./tables.ts";
-import { lockLost, type Owner, type VaultRows } from "./steps/rows.ts";
+import { readVault, rowsOf, type VaultColumns } from "./document.ts";
+import { breakerIn, type Dialect, type Statement } from "./tables.ts";
+import { lockLost, VaultRows, type Owner, type Since } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
 
 /** `synced`: on disk when it resolves. `unsynced`: never on disk without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
-/** Which vault is locked, by whom, and what the session takes of its state. */
-export interface LockedBy extends Owner {
-  by: Actor;
-  dialect: Dialect;
-  /** Milliseconds since the epoch, by the clock of the state. */
-  now: () => number;
-  /** What this process knows of the breakers, by service. */
-  breakers: Map<string, Breaker>;
+/** What a session takes of its state. */
+interface SessionState {
+  readonly dialect: Dialect;
+  readonly parts: { readonly by: Actor };
+  readonly breakersKnown: Map<string, Breaker>;
+  now(): number;
+  time(): string;
 }
 
 /**
  * A locked vault: the table of steps. It is read once, and again only where a step was given pairs,
  * or after a failure. Nobody else changes its rows meanwhile.
  */
-export abstract class StoredVaultSession implements VaultSession {
+export abstract class StoredVaultSession<
+  State extends SessionState = SessionState,
+> implements VaultSession {
   readonly service: string;
   readonly uuid: string;
-  readonly now: () => number;
-  readonly #parts: LockedBy;
+  protected readonly state: State;
   /** As of the last step that was written. */
   #vault: VaultRows | null = null;
   /** Nothing is written from then on. */
@@ -44,11 +44,10 @@ export abstract class StoredVaultSession implements VaultSession {
   /** Settles when no step is being written. */
   #written: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: LockedBy) {
-    this.service = parts.service;
-    this.uuid = parts.uuid.toLowerCase();
-    this.now = parts.now;
-    this.#parts = parts;
+  constructor(state: State, { service, uuid }: Owner) {
+    this.state = state;
+    this.service = service;
+    this.uuid = uuid.toLowerCase();
   }
 
   abstract ensureHeld(): Promise<void>;
@@ -58,11 +57,15 @@ export abstract class StoredVaultSession implements VaultSession {
   /** Reads the vault in one transaction; returns the rows of each statement. */
   protected abstract ask(statements: readonly Statement[]): Promise<readonly unknown[][]>;
   /**
-   * Writes a step's changes in one transaction; with `isLast` that may release the vault too.
+   * Writes what a step has changed in one transaction; with `isLast` that may release the vault too.
    * Returns the version of the vault's row.
    * @throws `state` if the lock was lost, or the key was replaced; `busy` if a lease was lost
    */
-  protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<number>;
+  protected abstract writeStep(
+    before: VaultRows,
+    after: VaultRows,
+    isLast: boolean,
+  ): Promise<number>;
 
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
   readonly recordStarted = this.#step(exchanges.recordStarted);
@@ -141,18 +144,20 @@ export abstract class StoredVaultSession implements VaultSession {
   ): Promise<T> {
     const written = this.#written.then(async () => {
       const stored = await this.stored(prints);
-      const { by } = this.#parts;
-      const before = stored.with({ at: this.#time(), by, key: await this.key() });
+      const { by } = this.state.parts;
+      const before = stored.with({ at: this.state.time(), by, key: await this.key() });
       try {
-        const made = make(before, step);
+        const after = before.copy();
+        const result = step(after);
+        after.trim();
         if (this.isReleased)
           throw new VaultError(
             "internal",
             `vault ${this.uuid} was written to after it had been released`,
           );
-        const version = await this.writeStep(made, isLast);
-        this.#vault = made.after.with({ version, seen: null, begunIn: null, journal: [] });
-        return made.result;
+        const version = await this.writeStep(before, after, isLast);
+        this.#vault = after.with({ version, seen: null, begunIn: null, journal: [] });
+        return result;
       } catch (error) {
         this.#vault = null;
         throw error;
@@ -166,23 +171,32 @@ export abstract class StoredVaultSession implements VaultSession {
   async stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
-    return this.learn(await this.ask(readVault(this.#parts.dialect, this, prints)), known);
+    return this.learn(await this.ask(readVault(this.state.dialect, this, prints)), known);
   }
 
   /**
-   * Takes the vault as `readVault` has read it.
+   * Takes the vault, and the breaker of its service, as `readVault` has read them.
    * @throws `state` for a damaged document, or if somebody else has written it since it was `known`
    */
   learn(read: readonly (readonly unknown[])[], known: VaultRows | null = null): VaultRows {
     const { service, uuid } = this;
-    const vault = storedVault({ service, uuid, at: this.#time() }, read, this.#parts.breakers);
-    if (known !== null && vault.version !== known.version)
+    const [vaults = [], spent = [], meta = [], breaker = []] = read;
+    this.state.breakersKnown.set(service, breakerIn(breaker));
+    const [row] = vaults as (VaultColumns & { version: number })[];
+    const [since] = meta as [Since];
+    const at = this.state.time();
+    const isThere = row !== undefined && row.status !== "absent";
+    const rows = isThere ? rowsOf(row, since, at) : new VaultRows({ service, uuid, at, since });
+    for (const { fingerprint: print } of spent as { fingerprint: string }[])
+      rows.superseded.add(print);
+    const version = row?.version ?? 0;
+    if (known !== null && version !== known.version)
       throw lockLost(uuid, "somebody else has written it");
-    return (this.#vault = vault);
+    return (this.#vault = rows.with({ version }));
   }
 
-  #time(): string {
-    return new Date(this.now()).toISOString();
+  now(): number {
+    return this.state.now();
   }
 }
 

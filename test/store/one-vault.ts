@@ -1,7 +1,7 @@
 import { deriveKey } from "../../src/secrets/sealing.ts";
 import type { RestoredVault } from "../../src/documents/state.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
-import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
+import { columnsOf, rowsOf } from "../../src/store/document.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
 import { VaultRows, type CredentialsRow } from "../../src/store/steps/rows.ts";
 import * as exchanges from "../../src/store/steps/exchange.ts";
@@ -51,8 +51,9 @@ export class OneVault {
 
   /** Runs a step, which changes nothing if it throws. */
   run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
-    const rows = this.rows.with({ at: this.minutes.at(n), key });
-    const { result, after } = make(rows, step);
+    const after = this.rows.with({ at: this.minutes.at(n), key }).copy();
+    const result = step(after);
+    after.trim();
     for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
     // As it is stored, which asserts what must be true of every vault.
     const stored = after.vault === null ? after : rowsOf(columnsOf(after), after.since, after.at);

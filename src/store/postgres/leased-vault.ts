@@ -7,16 +7,15 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
-import { readVault, setting, writingBeside, type Made } from "../document.ts";
+import { columnsOf, readVault, writingBeside } from "../document.ts";
 import { labelTaken, lockLost } from "../steps/rows.ts";
-import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
-
-import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
+import type { ExchangeRow, Owner, VaultRows } from "../steps/rows.ts";
+import { busy, StoredVaultSession, waitForLock } from "../vault-session.ts";
 import { twice, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
 import { ahead, busyAtGate, holders, isAlive, isOpen, leaseMs, lockIn, takingMs } from "./gate.ts";
 import { aboutIn, aboutStatement } from "./schema.ts";
-import type { SharedParts } from "./whole-state.ts";
+import type { SharedStore } from "./whole-state.ts";
 
 /** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;
@@ -25,10 +24,10 @@ const neededMs = 5000;
 /** How long a step waits for the tables, in milliseconds. */
 const steppingMs = 5000;
 
-interface Parts extends LockedBy, Pick<SharedParts, "clock" | "database" | "outbox" | "schema"> {
-  /** The key that seals the state, and the id of that. */
+/** A vault, with the key that seals its state, and the id of that. */
+interface Leased extends Owner {
   key: SealingKey;
-  state: string;
+  stateId: string;
 }
 
 /** What a statement sets of a row whose vault is held, and of one that nobody holds. */
@@ -42,15 +41,15 @@ const ours = "service = $1 AND uuid = $2 AND epoch = $3";
  * A vault held by a lease (docs/design.md, Locks) in its row, which ends by the database's clock:
  * nobody else takes it before. A step changes the row if its epoch and version are still ours.
  */
-export class LeasedVault extends StoredVaultSession {
-  readonly #parts: Parts;
+export class LeasedVault extends StoredVaultSession<SharedStore> {
+  readonly #of: Leased;
   readonly #epoch: string;
   readonly #timer: NodeJS.Timeout;
   #renewedAt: Instant;
 
-  private constructor(parts: Parts, epoch: string, taken: Instant) {
-    super(parts);
-    this.#parts = parts;
+  private constructor(store: SharedStore, of: Leased, epoch: string, taken: Instant) {
+    super(store, of);
+    this.#of = of;
     this.#epoch = epoch;
     this.#renewedAt = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
@@ -62,10 +61,12 @@ export class LeasedVault extends StoredVaultSession {
    * @throws `busy` at the deadline, with the holder; `interrupted`; `state` if not used any more
    */
   static async take(
-    parts: Parts,
+    store: SharedStore,
+    of: Leased,
     waiting: Waiting,
   ): Promise<{ session: LeasedVault; facts: Row | undefined; read: Row[][] }> {
-    const { schema, dialect, clock, by, database, service, uuid } = parts;
+    const { schema, clock, by, database } = store.parts;
+    const { service, uuid } = of;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
@@ -79,11 +80,11 @@ export class LeasedVault extends StoredVaultSession {
       const sent = instant(clock);
       try {
         const [[taken] = [], held = [], [facts] = [], ...read] = await database.transact(
-          [take, holders(schema), aboutStatement(schema), ...readVault(dialect, parts)],
+          [take, holders(schema), aboutStatement(schema), ...readVault(store.dialect, of)],
           takingMs,
         );
         if (taken !== undefined)
-          return { session: new LeasedVault(parts, epoch, sent), facts, read };
+          return { session: new LeasedVault(store, of, epoch, sent), facts, read };
         const owner = held.find((row) => row["service"] === service && row["uuid"] === uuid);
         if (owner !== undefined) return busy(lockIn(owner));
         aboutIn(facts, database.address);
@@ -101,7 +102,8 @@ export class LeasedVault extends StoredVaultSession {
    * @throws `busy` if somebody else may hold the vault by now
    */
   async ensureHeld(): Promise<void> {
-    const isEnough = (): boolean => since(this.#parts.clock, this.#renewedAt) < leaseMs - neededMs;
+    const isEnough = (): boolean =>
+      since(this.state.parts.clock, this.#renewedAt) < leaseMs - neededMs;
     if (isEnough()) return;
     if (!(await this.#renew()) || !isEnough()) throw lost(this.uuid);
   }
@@ -110,7 +112,7 @@ export class LeasedVault extends StoredVaultSession {
   async release(): Promise<void> {
     if (this.isReleased) return;
     this.#stopRenewing();
-    const { schema } = this.#parts;
+    const { schema } = this.state.parts;
     // It ends within `leaseMs` where this fails.
     await this.#transact(
       `WITH gone AS (DELETE FROM ${schema}.vaults WHERE ${ours} AND status = 'absent')
@@ -119,11 +121,11 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   protected async key(): Promise<SealingKey> {
-    return await Promise.resolve(this.#parts.key);
+    return await Promise.resolve(this.#of.key);
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
-    return await this.#parts.database.transact(statements);
+    return await this.state.parts.database.transact(statements);
   }
 
   /**
@@ -132,9 +134,8 @@ export class LeasedVault extends StoredVaultSession {
    * with `isLast` gives the vault back. Returns the new version.
    * @throws `busy` if the lease was lost
    */
-  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
-    const { clock, database } = this.#parts;
-    const { before, after } = made;
+  protected async writeStep(before: VaultRows, after: VaultRows, isLast: boolean): Promise<number> {
+    const { clock, database } = this.state.parts;
     const [was, open] = [before.open, after.open];
     if (open?.state === "ending" && was?.id === open.id && was.state !== "ending")
       this.#keep(after, open);
@@ -142,7 +143,7 @@ export class LeasedVault extends StoredVaultSession {
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
       try {
-        const step = this.#statement(made, version, isLast);
+        const step = this.#statement(before.with({ version }), after, isLast);
         const [[row] = []] = await database.transact([step], steppingMs);
         if (row === undefined) throw await this.#notWritten(version, after);
         this.#renewedAt = sent;
@@ -161,18 +162,20 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   /** The statement of a step: writes all and returns a row, if the vault's row is still ours. */
-  #statement(made: Made<unknown>, version: number, isLast: boolean): Statement {
-    const { dialect, key } = this.#parts;
+  #statement(before: VaultRows, after: VaultRows, isLast: boolean): Statement {
+    const { dialect } = this.state;
     const { prefix } = dialect;
-    const { service, uuid, seen } = made.after;
+    const { service, uuid, seen } = after;
     return written((put) => {
-      const columns = setting(made, put).map((pair) => `${pair.join(" = ")}, `);
-      const own = `UPDATE ${prefix}vaults SET ${columns.join("")}${isLast ? free : renewed}, version = version + 1
-        WHERE service = ${put(service)} AND uuid = ${put(uuid)} AND epoch = ${put(this.#epoch)} AND version = ${put(version)} AND holder IS NOT NULL
+      // Of a vault that is still not known, the lease alone.
+      const columns = after.vault === null ? [] : Object.entries({ ...columnsOf(after) });
+      const set = columns.map(([column, value]) => `${column} = ${put(value)}, `).join("");
+      const own = `UPDATE ${prefix}vaults SET ${set}${isLast ? free : renewed}, version = version + 1
+        WHERE service = ${put(service)} AND uuid = ${put(uuid)} AND epoch = ${put(this.#epoch)} AND version = ${put(before.version)} AND holder IS NOT NULL
           AND EXISTS (SELECT FROM ${dialect.open})
-          AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(key.id)})
+          AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(this.#of.key.id)})
           AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
-      const parts = writingBeside(dialect, made, "own").map(
+      const parts = writingBeside(dialect, before, after, "own").map(
         (part, n) => `part${n} AS (${part(put)})`,
       );
       return `WITH ${[`own AS (${own})`, ...parts].join(", ")} SELECT own FROM own`;
@@ -180,22 +183,22 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
-    const { schema, key, database } = this.#parts;
+    const { schema, database } = this.state.parts;
     const [row] = await database.query({
       sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
         SELECT FROM ${schema}.vaults WHERE ${ours} AND version = $4 AND holder IS NOT NULL) AS held`,
       values: [this.service, uuid, this.#epoch, version],
     });
-    if (row?.["key"] !== key.id) return lockLost(uuid, "the key of the state was replaced");
-    if (row["held"] !== true) return lost(uuid);
-    return seen === null
-      ? new VaultError("state", `a step of vault ${uuid} was not written`, { uuid, retry: "safe" })
-      : new BreakerChanged("the circuit breaker has changed");
+    if (row?.["key"] !== this.#of.key.id)
+      return lockLost(uuid, "the key of the state was replaced");
+    return row["held"] === true && seen !== null
+      ? new BreakerChanged("the circuit breaker has changed")
+      : lost(uuid);
   }
 
   /** Returns the next version if the step was committed, else one that a late step misses. */
   async #lookUp(version: number): Promise<number> {
-    const sql = `UPDATE ${this.#parts.schema}.vaults SET version = CASE version WHEN $4 THEN version + 2 ELSE version END
+    const sql = `UPDATE ${this.state.parts.schema}.vaults SET version = CASE version WHEN $4 THEN version + 2 ELSE version END
       WHERE ${ours} RETURNING version`;
     const [row] = await twice(async () => await this.#transact(sql, version));
     if (row === undefined) throw lost(this.uuid);
@@ -204,9 +207,9 @@ export class LeasedVault extends StoredVaultSession {
 
   /** Renews the lease; false if it did not, or nobody can tell, as while the database is away. */
   async #renew(): Promise<boolean> {
-    const sent = instant(this.#parts.clock);
+    const sent = instant(this.state.parts.clock);
     // One that was given back meanwhile stays so.
-    const sql = `UPDATE ${this.#parts.schema}.vaults SET ${renewed} WHERE ${ours} AND holder IS NOT NULL RETURNING 1 AS renewed`;
+    const sql = `UPDATE ${this.state.parts.schema}.vaults SET ${renewed} WHERE ${ours} AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const [row] = await this.#transact(sql).catch((): Row[] => []);
     if (row !== undefined) this.#renewedAt = sent;
     return row !== undefined;
@@ -214,7 +217,7 @@ export class LeasedVault extends StoredVaultSession {
 
   async #transact(sql: string, ...more: number[]): Promise<Row[]> {
     const values = [this.service, this.uuid, this.#epoch, ...more];
-    const { database } = this.#parts;
+    const { database } = this.state.parts;
     return (await database.transact([{ sql, values }], steppingMs))[0] ?? [];
   }
 
@@ -225,12 +228,12 @@ export class LeasedVault extends StoredVaultSession {
 
   /** Keeps an exchange here before its end call: a failover can lose the database's copy. */
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
-    const { outbox, state, key } = this.#parts;
+    const { key, stateId } = this.#of;
     const { service, uuid, at } = rows;
     const { id, kind, operation, tokenExpiry, newGeneration } = exchange;
     const made = rows.kept(newGeneration);
-    const of = { service, uuid, state, at: Date.parse(at), fingerprint: made.fingerprint };
-    outbox.keep(key, of, {
+    const of = { service, uuid, state: stateId, at: Date.parse(at), fingerprint: made.fingerprint };
+    this.state.parts.outbox.keep(key, of, {
       exchangeId: id,
       kind,
       operation: operation as Operation,

@@ -66,10 +66,8 @@ export class PostgresStore extends StoredState {
     offers = true,
   ): Promise<StoredVaultSession> {
     const { key, about } = await this.ready();
-    const { dialect, breakersKnown: breakers } = this;
-    const of = { dialect, breakers, key, state: about.state, service, uuid: uuid.toLowerCase() };
-    const parts = { ...this.parts, ...of, now: () => this.now() };
-    const { session, facts, read } = await LeasedVault.take(parts, waiting);
+    const of = { service, uuid: uuid.toLowerCase(), key, stateId: about.state };
+    const { session, facts, read } = await LeasedVault.take(this, of, waiting);
     try {
       session.learn(read);
       const found = await this.#checked(facts);

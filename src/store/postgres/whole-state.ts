@@ -34,7 +34,10 @@ export interface SharedParts extends StateParts {
   outbox: Outbox;
 }
 
-type SharedStore = StoredState & { parts: SharedParts; ready(): Promise<{ key: SealingKey }> };
+export type SharedStore = StoredState & {
+  parts: SharedParts;
+  ready(): Promise<{ key: SealingKey }>;
+};
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
   /** As `StoredState.create`: makes or updates the schema, and makes the key if there is none. */

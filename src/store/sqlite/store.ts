@@ -6,12 +6,13 @@ import type { Intent } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
-import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
+import { columnsOf, raising, writingBeside } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import type { Lock } from "../../documents/state.ts";
-import { labelTaken, lockLost, type VaultRow } from "../steps/rows.ts";
+import { labelTaken, lockLost } from "../steps/rows.ts";
+import type { Owner, VaultRow, VaultRows } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
-import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
+import { StoredVaultSession, type Durability } from "../vault-session.ts";
 import { dialect, keyIdIn, marksOf, metaIn, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
@@ -70,9 +71,7 @@ export class SqliteState extends StoredState {
     const release = await this.database.locks.take(uuid, waiting);
     try {
       await this.#note();
-      const { breakersKnown: breakers, parts } = this;
-      const of = { service, uuid, by: parts.by, dialect, breakers, now: () => this.now() };
-      const session = new LockedVault(this, of, release);
+      const session = new LockedVault(this, { service, uuid }, release);
       if (offers) await this.#bringBack(session);
       return session;
     } catch (error) {
@@ -159,15 +158,12 @@ export class SqliteState extends StoredState {
 }
 
 /** A vault that this process locked; it writes nothing once a next holder has written. */
-class LockedVault extends StoredVaultSession {
-  readonly #state: SqliteState;
+class LockedVault extends StoredVaultSession<SqliteState> {
   readonly #release: () => void;
-  /** Of the state, as of the last transaction. */
   #key: SealingKey | null = null;
 
-  constructor(state: SqliteState, parts: LockedBy, release: () => void) {
-    super(parts);
-    this.#state = state;
+  constructor(state: SqliteState, of: Owner, release: () => void) {
+    super(state, of);
     this.#release = release;
   }
 
@@ -184,29 +180,21 @@ class LockedVault extends StoredVaultSession {
 
   /** What follows ① needs room, too. */
   override async recordIntent(intent: Intent): Promise<void> {
-    ensureRoom(this.#state.parts.directory);
+    ensureRoom(this.state.parts.directory);
     await super.recordIntent(intent);
   }
 
   protected async key(): Promise<SealingKey> {
-    // Another process may have named one since the vault was locked.
-    return (this.#key ??= await this.#state.prepareKey());
+    return (this.#key ??= await this.state.prepareKey());
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
-    const { parts, database } = this.#state;
-    const [keyId, rows] = await database.read((db) => [
-      keyIdIn(db),
-      statements.map((statement) => rowsIn(db, statement)),
-    ]);
-    this.#key = keyId === null ? null : await parts.keyring.key(keyId);
-    return rows;
+    return await this.state.database.read((db) => statements.map((each) => rowsIn(db, each)));
   }
 
-  protected async writeStep(made: Made<unknown>): Promise<number> {
-    const { before, after } = made;
+  protected async writeStep(before: VaultRows, after: VaultRows): Promise<number> {
     const { uuid, service, seen, vault } = after;
-    return await this.#state.database.write((db) => {
+    return await this.state.database.write((db) => {
       const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
       // What the step has sealed would not open.
       if (keyIdIn(db) !== after.key?.id) throw lockLost(uuid, "the key of the state was replaced");
@@ -226,7 +214,7 @@ class LockedVault extends StoredVaultSession {
         ) as { version: number }[];
         if (own?.version !== version) throw lockLost(uuid, "somebody else has written it");
       }
-      for (const part of writingBeside(dialect, made, dialect.open)) change(part);
+      for (const part of writingBeside(dialect, before, after, dialect.open)) change(part);
       return version;
     });
   }
