@@ -31,10 +31,11 @@ const exportVaults = command({
   examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
   async run(app, options) {
     const { uuid, all, generation } = options;
-    const target = all === true ? undefined : await askVault(app, uuid, "export");
     const { output, host } = app.io;
     const exported =
-      target === undefined ? await exportAll(app) : await exportOne(app, target, generation);
+      all === true
+        ? await exportAll(app)
+        : await exportOne(app, await askVault(app, uuid, "export"), generation);
     const format = output.format === "table" ? (all === true ? "ndjson" : "json") : output.format;
     await host.stdout.write(
       serialize(exported, { field: output.field, format }, host.stdout.isTTY) ?? "",
@@ -61,67 +62,62 @@ async function exportAll(app: App): Promise<ExportedVault[]> {
   return exported;
 }
 
+/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
 async function exportOne(
   { io, service }: App,
   target: string,
   generation?: number,
 ): Promise<ExportedVault> {
   const work = async (context: ExchangeContext): Promise<ExportedVault> => {
-    const record = await context.session.read();
+    const { session } = context;
+    const record = await session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(target);
-    const device = record.generations.find((g) => g.device !== null)?.device;
-    const { uuid, label, kind } = record;
-    const credentials = await credentialsOf(io, context, record, generation);
-    return { uuid, label, kind, credentials, ...defined({ device: device ?? undefined }) };
+    const { open, uuid, label, kind, generations } = record;
+    // --generation reaches every kept pair, and so what was refused or superseded.
+    const [first, ...others] =
+      generation === undefined
+        ? unrefused(record)
+        : generations.filter((g) => g.generation === generation);
+    if (first === undefined) throw nothingToExport(context, record, generation);
+    const chosen = first.generation;
+    const isOfOpen =
+      open !== null &&
+      generation === undefined &&
+      [open.baseGeneration, open.newGeneration].includes(chosen);
+    const given = isOfOpen ? [open.baseGeneration, open.newGeneration] : [chosen];
+    const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
+    if (rest.length > 0)
+      io.narrator.warn(
+        `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead`,
+        [
+          noted(wayTo`vault get ${uuid}`, "finds out"),
+          noted(wayTo`vault export ${uuid} --generation N`, "prints another one"),
+        ],
+      );
+    await session.markElsewhere(given);
+    const credentials = isOfOpen
+      ? await recoveryDocument(context, record, open)
+      : bareCredentials(await session.credentials(chosen));
+    const device = generations.find((g) => g.device !== null)?.device ?? undefined;
+    return { uuid, label, kind, credentials, ...defined({ device }) };
   };
   return await service.withVault(target, work, { local: true });
 }
 
-/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
-async function credentialsOf(
-  { narrator }: App["io"],
+function nothingToExport(
   context: ExchangeContext,
   record: VaultRecord,
   generation?: number,
-) {
-  const { session } = context;
-  const { open, uuid, generations } = record;
-  // --generation reaches every kept pair, and so what was refused or superseded.
-  const wanted =
-    generation === undefined
-      ? unrefused(record)
-      : generations.filter((g) => g.generation === generation);
-  const [first, ...others] = wanted;
-  if (first === undefined) {
-    if (generation === undefined && candidates(record).length > 0) {
-      const note = `one of ${generations.map((g) => g.generation).join(", ")}, anyway`;
-      throw new VaultError(
-        "no-credentials",
-        `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
-        { uuid, next: [noted(wayTo`vault export ${uuid} --generation N`, note)] },
-      );
-    }
+): VaultError {
+  const { uuid, generations } = record;
+  if (generation !== undefined || candidates(record).length === 0) {
     const refused = { do: "refuse", because: "superseded", candidates: [] } as const;
-    throw refusalError(record, refused, { ...aRead, force: true, generation }, context);
+    return refusalError(record, refused, { ...aRead, force: true, generation }, context);
   }
-  const chosen = first.generation;
-  const isOfOpen =
-    open !== null &&
-    generation === undefined &&
-    [open.baseGeneration, open.newGeneration].includes(chosen);
-  const given = isOfOpen ? [open.baseGeneration, open.newGeneration] : [chosen];
-  const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
-  if (rest.length > 0) {
-    narrator.warn(
-      `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead`,
-      [
-        noted(wayTo`vault get ${uuid}`, "finds out"),
-        noted(wayTo`vault export ${uuid} --generation N`, "prints another one"),
-      ],
-    );
-  }
-  await session.markElsewhere(given);
-  return isOfOpen
-    ? await recoveryDocument(context, record, open)
-    : bareCredentials(await session.credentials(chosen));
+  const note = `one of ${generations.map((g) => g.generation).join(", ")}, anyway`;
+  return new VaultError(
+    "no-credentials",
+    `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
+    { uuid, next: [noted(wayTo`vault export ${uuid} --generation N`, note)] },
+  );
 }
