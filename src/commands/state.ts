@@ -87,7 +87,7 @@ const claim = command({
   async run({ io, state }, options) {
     const opened = await state.open();
     const { shown } = opened.state;
-    const claim = await opened.claim(io.narrator.warn);
+    const claim = await opened.claim();
     await confirmOrFail(
       io.ask,
       options.yes === true,

@@ -77,7 +77,7 @@ export interface OpenState {
     location: string,
   ) => Promise<{ to: string; run: (waiting: Waiting) => Promise<{ vaults: number | null }> }>;
   /** See `prepareClaim`. */
-  claim: (warn: (message: string) => void) => Promise<(waiting: Waiting) => Promise<void>>;
+  claim: () => Promise<(waiting: Waiting) => Promise<void>>;
 }
 
 async function openState(
@@ -138,9 +138,9 @@ async function openState(
       const [from, to] = [await state.whole(), await wholeAt(location)];
       return { to: to.shown, run: async (wait) => await moveState(from, to, wait) };
     },
-    async claim(warn) {
+    async claim() {
       const { prepareClaim } = await import("../store/whole/move.ts");
-      return await prepareClaim(await state.whole(), wholeAt, warn);
+      return await prepareClaim(await state.whole(), wholeAt, narrator.warn);
     },
   };
 }

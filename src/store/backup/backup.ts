@@ -26,9 +26,8 @@ export async function copyInto(
 ): Promise<void> {
   sqlite.migrate(db);
   const { state, predecessors, copies, doubts } = source.marks;
-  sqlite.noteMeta(db, "state", state);
   const copy = new Whole(engineOf(db, signal), sqlite.marksOf(db), source.keyring);
-  await copy.mark({ predecessors, copies, doubts });
+  await copy.mark({ state, predecessors, copies, doubts });
   await copy.takeAll(source, of);
 }
 

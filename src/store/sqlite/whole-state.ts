@@ -1,13 +1,12 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { keyIdIn, marksOf, one, snapshotIn } from "./database.ts";
+import { checkUsable, keyIdIn, marksOf, one, snapshotIn } from "./database.ts";
 import type { StateDatabase } from "./state-database.ts";
 import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
 import { isListed } from "../document.ts";
 import type { StoredState } from "../stored-state.ts";
-import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
+import type { DirectoryFacts, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
-import { notHere } from "../whole/marks.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, type VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
@@ -15,7 +14,6 @@ import { unsafeDisk } from "../../files/disk.ts";
 import { checkWriters, statIfThere } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState } from "../../files/state-error.ts";
 import { keyPlace } from "../../secrets/keys.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<StoredState & { database: StateDatabase }> {
@@ -39,15 +37,20 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     const { database, parts } = this.store;
     await database.ensure();
     const make = async (db: DatabaseSync): Promise<T> => {
-      const marks = marksOf(db);
-      const isUnused = marks.fence !== null || marks.moved !== null;
-      if (isUnused && operation === "rekey") throw notHere(this.shown, marks);
-      return await work(new Whole(engineOf(db), marks, parts.keyring));
+      if (operation === "rekey") checkUsable(db, database.path);
+      return await work(new Whole(engineOf(db), marksOf(db), parts.keyring));
     };
-    return await database.locks.withAll(
+    const made = await database.locks.withAll(
       waiting,
       async () => await database.converse("BEGIN IMMEDIATE", make),
     );
+    if (operation !== "rekey") return made;
+    // Unused parts of the file must not keep what the old key opens.
+    await database.compact().catch((error: unknown) => {
+      const what = `unused parts of ${database.path} may still hold what the old key opens`;
+      parts.warn(`${what}: ${(error as Error).message}`);
+    });
+    return made;
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */
@@ -88,17 +91,6 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
       lastBackup: found?.lastBackup ?? null,
     };
     return { problem, vaults: found?.vaults ?? null, place };
-  }
-
-  override async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
-    const rekeyed = await super.rekey(to, waiting);
-    const { database, parts } = this.store;
-    // Unused parts of the file must not keep what the old key opens.
-    await database.compact().catch((error: unknown) => {
-      const what = `unused parts of ${database.path} may still hold what the old key opens`;
-      parts.warn(`${what}: ${(error as Error).message}`);
-    });
-    return rekeyed;
   }
 }
 

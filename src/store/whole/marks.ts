@@ -43,11 +43,11 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
   };
 }
 
-/** Ids of the states before a state, with more of them. */
-export const withPredecessors = (
-  { state, predecessors }: Pick<Marks, "state" | "predecessors">,
-  more: readonly string[],
-): string[] => [...new Set([...predecessors, ...more])].filter((id) => id !== "" && id !== state);
+type Line = Pick<Marks, "state" | "predecessors">;
+
+/** The predecessors of a state once the contents of another one have come to it. */
+export const afterwards = ({ state, predecessors }: Line, other: Line): string[] =>
+  [...new Set([...predecessors, other.state, ...other.predecessors])].filter((id) => id !== state);
 
 /** How a move that was begun is ended, either way. */
 export const waysToEnd = (place: string, to: string): Way[] => [

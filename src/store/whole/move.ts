@@ -3,7 +3,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { marksAt, type StoredWhole, type WholePlace } from "./stored-whole.ts";
 import type { Fence, Marks } from "./marks.ts";
-import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
+import { afterwards, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
@@ -96,8 +96,8 @@ async function receive(
   return await from.read(async (source) => {
     if (source.marks.fence?.move !== fence.move) return meanwhile(from.shown);
     const count = await target.takeAll(source);
-    const { state: left, predecessors: former, copies, doubts } = source.marks;
-    const predecessors = withPredecessors(marks, [left, ...former]);
+    const { copies, doubts } = source.marks;
+    const predecessors = afterwards(marks, source.marks);
     await target.mark({ taken: [...taken, fence.move], predecessors, copies, doubts });
     return count;
   });
@@ -129,10 +129,18 @@ export async function prepareClaim(
     if (seen !== null && move !== null && taken.includes(move.move))
       throw notHere(shown, seen, true);
   };
-  const to = move && (await answering(move, placeAt, warn));
-  if (to !== null) checkTaken(to.marks);
+  const look = async (location: string) => {
+    const place = await placeAt(location);
+    return { place, marks: await marksAt(place) };
+  };
+  const unknown = (error: unknown): null => {
+    warn(`whether the state is at ${move?.to} cannot be told: ${asVaultError(error).message}`);
+    return null;
+  };
+  const to = move && (await look(move.to).catch(unknown));
+  if (to?.marks) checkTaken(to.marks);
   return async (waiting) => {
-    if (move !== null && to?.marks.state === move.target)
+    if (move !== null && to?.marks?.state === move.target)
       await to.place.transact("move", waiting, async (target) => {
         checkTaken(target.marks);
         await target.mark({ canceled: [...target.marks.canceled, move.move] });
@@ -141,34 +149,17 @@ export async function prepareClaim(
       const { fence, moved, copies, doubts } = whole.marks;
       if (fence?.move !== seen?.fence?.move || moved?.move !== seen?.moved?.move)
         throw meanwhile(shown);
-      const gone = [moved, fence].flatMap((each) => each?.target ?? []);
-      const predecessors = withPredecessors(whole.marks, gone);
+      const gone = { state: move?.target ?? whole.marks.state, predecessors: [] };
       await whole.mark({
         fence: null,
         moved: null,
-        predecessors,
+        predecessors: afterwards(whole.marks, gone),
         copies: copies + 1,
         doubts: doubts + 1,
       });
       await whole.note({ at: store.time(), event: "claimed", detail: { from: shown } });
     });
   };
-}
-
-/** The place to which a state was moved, if it can be read. */
-async function answering(
-  { to }: Fence,
-  placeAt: (location: string) => Promise<WholePlace>,
-  warn: (message: string) => void,
-): Promise<{ place: WholePlace; marks: Marks } | null> {
-  try {
-    const place = await placeAt(to);
-    const marks = await marksAt(place);
-    return marks && { place, marks };
-  } catch (error) {
-    warn(`whether the state is at ${to} cannot be told: ${asVaultError(error).message}`);
-    return null;
-  }
 }
 
 const nothingToMove = (shown: string): VaultError =>

@@ -19,14 +19,11 @@ import { StateHistory } from "../sqlite/history.ts";
 import type { Owner, VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { appendingAlone, marking } from "../tables.ts";
-import { withPredecessors, type Marks } from "./marks.ts";
+import { afterwards, type Marks } from "./marks.ts";
 import { tables, type Whole, type WholeOperation, type WholeReader } from "./whole.ts";
 
 /** A state, and operations on the whole of it. */
 export type State = StoredState & { whole(): Promise<StoredWhole> };
-
-/** `from` is null where there was no key. */
-export type Rekeyed = Pick<RekeyFacts, "to" | "values" | "machines"> & { from: string | null };
 
 /** What can be found out about a state without changing anything. */
 export interface StateFacts {
@@ -115,14 +112,9 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
   /** Finds out what it can without changing anything. A problem is a fact. */
   abstract inspect(): Promise<StateFacts>;
 
-  /** @throws `state` for one that is not used any more, or is a copy: whatever it is asked */
-  async #expectUsed(): Promise<void> {
-    await this.store.breakers();
-  }
-
-  /** What the journal tells, as of now: a copy in memory. */
+  /** What the journal tells, as of now: a copy in memory. @throws `state` as `backup` */
   async history(): Promise<StateHistory> {
-    await this.#expectUsed();
+    await this.store.breakers();
     const db = new DatabaseSync(":memory:");
     await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
     return new StateHistory(db);
@@ -135,7 +127,8 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
    * @throws `state` if the state cannot be read, or the file not be written
    */
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
-    await this.#expectUsed();
+    // Whatever it is asked, it says so where it is not used any more, or is a copy.
+    await this.store.breakers();
     const { dialect, parts } = this.store;
     const { warn, keyring } = parts;
     const at = this.store.time();
@@ -156,7 +149,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
             db.close();
           }
         });
-        if (isThere === null)
+        if (isThere !== true)
           throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
             hint: "use another directory with --state",
           });
@@ -239,11 +232,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
       }
     };
     await eachOf(source.vaults(), vaultsAtATime, restoreOne);
-    const { state, predecessors: former } = source.marks;
-    const predecessors = withPredecessors((await marksAt(this)) ?? source.marks, [
-      state,
-      ...former,
-    ]);
+    const predecessors = afterwards((await marksAt(this)) ?? source.marks, source.marks);
     const taken = vaults.filter(({ reason }) => reason === "taken").length;
     await store.record(
       appendingAlone(dialect, { at: store.time(), event: "restored", detail: { file, taken } }),
@@ -256,10 +245,13 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
   /**
    * Seals it with another key, named in the same transaction: whoever has the former key writes
    * nothing from then on. `given` is kept elsewhere; without it, a new one is made in a file, durable
-   * before sealing. The former's stays, for what else it opens.
+   * before sealing. The former's stays, for what else it opens; `from` is null if there was none.
    * @throws `busy`, `interrupted`; `state` if a value does not open, and nothing is changed
    */
-  async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
+  async rekey(
+    given: SealingKey | undefined,
+    waiting: Waiting,
+  ): Promise<Pick<RekeyFacts, "to" | "values" | "machines"> & { from: string | null }> {
     const make = await this.store.parts.keyring.fresh(given);
     return await this.transact("rekey", waiting, async (whole) => {
       const from = whole.marks.key;

@@ -163,7 +163,7 @@ export class Whole extends WholeReader {
   }
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
-  async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
+  async mark(marks: Partial<Marks>): Promise<void> {
     const { prefix } = this.engine;
     for (const [name, value] of Object.entries(marks))
       await this.engine.query(
