@@ -11,7 +11,7 @@ import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
 import { specOf } from "./command.ts";
 import { topics } from "./topics.ts";
-import { command as wayTo, type Way } from "../way.ts";
+import { command as wayTo, fold, type Way } from "../way.ts";
 import { oneOf, text, valueOf } from "./values.ts";
 
 export class CliCommand extends CommanderCommand {
@@ -260,10 +260,7 @@ function examplesOf({ parent, descriptor: { examples } }: CliCommand): string {
     parent === null
       ? `With every command: --json, --field PATH, --reveal, --quiet, --verbose.
 vault COMMAND --help shows its options and examples. vault help TOPIC:
-  ${Object.keys(topics)
-    .join(", ")
-    .replaceAll(/(.{1,76})(?: |$)/g, "$1\n  ")
-    .trimEnd()}`
+  ${fold(Object.keys(topics).join(", ").split(" "), 76).join("\n  ")}`
       : "All flags, variables and configuration keys: vault help settings.";
   return `${lines.join("\n")}\n\n${more}`;
 }

@@ -21,11 +21,6 @@ interface Question {
   shown?: (typed: string, state: { isFinal: boolean }) => string;
 }
 
-interface Choice<T> {
-  value: T;
-  name: string;
-}
-
 /** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only where `isPossible`. */
 export interface Prompts {
   /** False without a terminal, a person or permission to ask. */
@@ -34,7 +29,7 @@ export interface Prompts {
   load(): Promise<void>;
   text(question: Question): Promise<string>;
   secret(question: Pick<Question, "message" | "rule">): Promise<string>;
-  choose<T>(message: string, choices: readonly Choice<T>[]): Promise<T>;
+  choose<T>(message: string, choices: readonly { value: T; name: string }[]): Promise<T>;
   /** A yes-or-no question; no is the default, unless another is given. */
   confirm(question: string, initial?: boolean): Promise<boolean>;
 }
@@ -127,12 +122,7 @@ export const notEmpty: Rule = (answer) => (answer === "" ? "must not be empty" :
 const hidden: Required<Question>["shown"] = (_, { isFinal }) =>
   isFinal ? "" : "[hidden]\u001b[?25l";
 
-type Context = {
-  input: NodeJS.ReadStream;
-  output: NodeJS.WriteStream;
-  signal: AbortSignal;
-  clearPromptOnDone: boolean;
-};
+type Context = ReturnType<PromptPlace["terminal"]> & { signal: AbortSignal };
 
 async function answered<T>(place: PromptPlace, ask: (context: Context) => Promise<T>): Promise<T> {
   const { input, output } = place.terminal();
@@ -149,7 +139,7 @@ async function answered<T>(place: PromptPlace, ask: (context: Context) => Promis
   input.on("keypress", onKey).on("pause", onPause).on("end", leave).on("error", leave);
   try {
     const signal = AbortSignal.any([place.interrupted, left.signal]);
-    return await ask({ input, output, signal, clearPromptOnDone: false });
+    return await ask({ input, output, signal });
   } catch (error) {
     // Ctrl-C, Ctrl-D or a signal; anything else is a failure of its own.
     const names = ["ExitPromptError", "AbortPromptError", "CancelPromptError"];
