@@ -31,14 +31,14 @@ export async function vaultNamed(
 /** Vaults known here, by name. */
 export class VaultNames<V extends Named> {
   readonly #byUuid = new Map<string, V>();
-  /** Made for the first label that is asked for. */
-  #byLabel: Map<string, V[]> | undefined;
+  readonly #byLabel: Map<string, V[]>;
 
   constructor(known: Iterable<V>) {
     for (const vault of known) {
       const key = vault.uuid.toLowerCase();
       if (!this.#byUuid.has(key)) this.#byUuid.set(key, vault);
     }
+    this.#byLabel = Map.groupBy(this.#byUuid.values(), ({ label }) => label ?? "");
   }
 
   /** Those that are known, in their order. */
@@ -79,7 +79,6 @@ export class VaultNames<V extends Named> {
   }
 
   #labelled(label: string): V[] {
-    this.#byLabel ??= Map.groupBy(this.#byUuid.values(), ({ label }) => label ?? "");
     return label === "" ? [] : (this.#byLabel.get(label) ?? []);
   }
 
