@@ -27,17 +27,6 @@ function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus
   };
 }
 
-function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
-  return (["locked", "gone"] as const).find((code) => code === lastError?.code);
-}
-
-const openWords = {
-  started: "started",
-  held: "held",
-  ending: "acknowledging",
-  "in-doubt": "in doubt",
-} as const;
-
 /** Status of a vault by what a read would do now, with these credentials: undefined if all that are likely to be valid were refused. */
 function statusOf(
   record: VaultRecord,
@@ -45,11 +34,12 @@ function statusOf(
   pair: Generation | undefined,
   isInUse: boolean,
 ): ListedVault["status"] {
-  const { open, last } = record;
-  const lock = lockOf(record);
-  if (lock !== undefined) return lock;
+  const { open, last, lastError } = record;
+  if (lastError?.code === "locked" || lastError?.code === "gone") return lastError.code;
   if (isInUse) return "in-use";
-  if (open !== null) return openWords[open.state as keyof typeof openWords];
+  if (open?.state === "ending") return "acknowledging";
+  if (open?.state === "in-doubt") return "in doubt";
+  if (open !== null) return open.state as "started" | "held";
   if (candidates(record).length === 0) return "forgotten";
   if (pair === undefined) return "rejected";
   if (!pair.proven) return "unverified";
@@ -74,6 +64,7 @@ export function describeVault(
   const now = circumstances.clock.now();
   const action = nextAction(record, aRead, circumstances);
   const [toTry] = likely(unrefused(record));
+  const status = statusOf(record, action, toTry, inUse !== null);
   const pair =
     (record.open === null ? toTry : undefined) ??
     currentGeneration(record) ??
@@ -86,13 +77,13 @@ export function describeVault(
     generation: pair?.generation ?? null,
     fingerprint: pair === undefined ? null : namedFingerprint(pair.fingerprint),
     proven: pair?.proven ?? null,
-    status: statusOf(record, action, toTry, inUse !== null),
+    status,
     inUse,
     exchange: record.open === null ? null : describeExchange(record.open, now),
     next: inUse === null ? waysOn(record, circumstances) : [],
     ...countersOf(record, policy),
     atRisk: !allowsStart(record, policy),
-    locked: lockOf(record) !== undefined,
+    locked: status === "locked" || status === "gone",
     lastReadAt: record.lastReadAt,
     usesRemaining: record.usesRemaining,
     expiryDate: record.expiryDate,
