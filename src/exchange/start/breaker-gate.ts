@@ -17,7 +17,7 @@ type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
 };
 
 /** How long the gate waits at most before it looks again, in milliseconds. */
-const [firstLookMs, lastLookMs] = [200, 10_000];
+const lookMs = 1000;
 
 /** Longer than any wait for the next place under the rate limit, in milliseconds: a probe, and the trial after it, go out whatever --max-wait is. */
 const placeMs = 10_000;
@@ -59,12 +59,12 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     last?.state === "intent"
       ? await applyTo(breaker, { type: "found", startedAt: Date.parse(last.startedAt) })
       : breaker.known;
-  let cause =
+  const cause =
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
-  let told = "";
-  for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
+  let isTold = false;
+  for (;;) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
     const now = breaker.now();
     const dueAt = trialDueAt(known, now, unansweredStarts);
@@ -72,18 +72,15 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
       const probed = await probe(context, known, vault.uuid);
-      if (probed !== null && isOfService(probed.reply)) return probed.breaker;
-      if (probed !== null && probed.reply.type !== "answer")
-        cause = `the service is unavailable: ${probed.reply.cause}`;
-      known = probed?.breaker ?? (await breaker.read());
+      if (probed !== null) return probed;
+      known = await breaker.read();
       continue;
     }
     const leftMs = deadline - clock.elapsed();
     // To the end, even if the trial is due later: another vault's may close the breaker before.
     if (leftMs <= 0) throw await notDue(vault, cause, dueAt);
-    if (told !== cause)
-      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
-    told = cause;
+    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
+    isTold = true;
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueAt - now, leftMs)), signal)
       .catch(() => undefined);
@@ -91,19 +88,14 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   }
 }
 
-/** Claims and sends a probe. Returns the breaker after it; null if another process was faster. */
-async function probe(
-  context: GateContext,
-  known: Breaker,
-  uuid?: string,
-): Promise<{ breaker: Breaker; reply: Reply } | null> {
+/** Claims and sends a probe. Returns the breaker after it; null if it was not answered, or another process was faster. */
+async function probe(context: GateContext, known: Breaker, uuid?: string): Promise<Breaker | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
-  const reply = await sendProbe(context, uuid);
-  const isAnswered = isOfService(reply);
+  const isAnswered = isOfService(await sendProbe(context, uuid));
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
-  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
+  return (await breaker.replace(claimed, probed)) && isAnswered ? probed : null;
 }
 
 /** Asks once, after the first answered start, whether the service answers probes; not while it is open, where a probe delays the trial. */
