@@ -99,16 +99,15 @@ async function sendEnd(
       await session.settle(id, outcome, note(context, as, cause));
       return { outcome, answer };
     }
-    const why = end === "again" ? "rate limited" : cause;
     // The next one is sent at the latest when the token expires or the deadline passes.
     const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
     // What is not the service's own, or about the endpoint, says nothing of when.
     const { waitMs } = nextTry(context, attempt, end === "again" ? reply : undefined);
     const isAskedFor = end === "again" && answer?.retryAfter !== undefined;
     if (left <= 0 || (isAskedFor && waitMs >= left))
-      throw await outstanding(context, exchange, why, { answer });
+      throw await outstanding(context, exchange, cause, { answer });
     const wait = Math.min(left, waitMs);
-    context.emit({ type: "retrying", step: "end", cause: why, waitMs: wait });
+    context.emit({ type: "retrying", step: "end", cause, waitMs: wait });
     await throwIfInterrupted(context, exchange, clock.sleep(wait, signal));
   }
 }

@@ -34,17 +34,12 @@ export async function sendSingle(
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
-    const isLimited = meaningOf(reply, call).is === "rate";
-    if (reply.type === "answer" && !isLimited) return reply;
+    const { is, cause } = meaningOf(reply, call);
+    if (reply.type === "answer" && is !== "rate") return reply;
     if (reply.type === "no-answer" && (call.step !== "end" || signal.aborted)) return reply;
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) return reply;
-    context.emit({
-      type: "retrying",
-      step: call.step,
-      cause: reply.type === "answer" ? "rate limited" : reply.cause,
-      waitMs,
-    });
+    context.emit({ type: "retrying", step: call.step, cause, waitMs });
     await untilInterrupted(clock.sleep(waitMs, signal));
   }
 }

@@ -153,8 +153,7 @@ async function sendStart(
       : refusal(meaning, uuid, generation);
   soFar.isUnanswered ||= left !== undefined;
   soFar.calls += 1;
-  const why = is === "rate" ? "rate limited" : cause;
-  context.emit({ type: "retrying", step: stepOf(start), cause: why, waitMs });
+  context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
   await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
   return null;
 }
