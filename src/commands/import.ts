@@ -18,9 +18,9 @@ import {
   givenCredentials,
   type GivenCredentials,
 } from "../exchange/credentials.ts";
-import { bareCredentials, deviceOf, adoptRecovery, checkOwner } from "../exchange/recovery.ts";
+import { bareCredentials, adoptRecovery } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
-import { chooseKind } from "../exchange/start/start.ts";
+import { checkOwner, chooseKind } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";
 import { askKind, askCredentials, askVault } from "../input/ask.ts";
 import { vaultProperties } from "../input/list.ts";
@@ -112,9 +112,10 @@ async function readOne(app: App, options: ImportOptions): Promise<Entry> {
   const read = await readGiven(app.io, options);
   const { kind, given } =
     read === undefined ? await askGiven(app, uuid, named) : { kind: named, given: read };
-  const device = (await app.service.device()) ?? deviceOf(given);
+  const pair = given.type === "pair" ? given : undefined;
+  const device = (await app.service.device()) ?? pair?.device;
   // Before the state is made.
-  if (given.type === "pair") chooseKind(uuid, await lookUp(app, uuid, true), kind ?? given.kind);
+  if (pair !== undefined) chooseKind(uuid, await lookUp(app, uuid, true), kind ?? pair.kind);
   return { uuid, kind, given, device, label };
 }
 

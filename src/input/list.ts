@@ -5,7 +5,6 @@ import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { VaultError } from "../errors.ts";
 import { checkCredentials, givenCredentials } from "../exchange/credentials.ts";
-import { checkOwner, deviceOf } from "../exchange/recovery.ts";
 import { noCredentials, type Named, type VaultRecord } from "../exchange/records.ts";
 import { checkStart, type Start, type VaultContents } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
@@ -139,9 +138,8 @@ export function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | un
   const { uuid } = line;
   const { operation } = forAll;
   const given = line.credentials && checkCredentials(line.credentials, "credentials");
-  checkOwner(uuid, given?.uuid);
   const pair = given?.type === "pair" ? given : undefined;
-  const device = line.device ?? deviceOf(given) ?? forAll.device;
+  const device = line.device ?? pair?.device ?? forAll.device;
   const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
   const kind = checkStart(vault ?? null, asked);
   return {

@@ -4,7 +4,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { otherService, type Start } from "../exchange/start/start.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { parseCredentials, type GivenCredentials } from "../exchange/credentials.ts";
-import { deviceOf, pairsOf } from "../exchange/recovery.ts";
+import { pairsOf } from "../exchange/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
@@ -46,7 +46,7 @@ export async function readStart(
   const pair = given?.type === "pair" ? given : undefined;
   const hashedPin = (await readHashedPin(io, options)) ?? pair?.credentials.hashedPin;
   const asked = await readForAll(service, operation, options);
-  const { kind = pair?.kind, device = deviceOf(given) } = asked;
+  const { kind = pair?.kind, device = pair?.device } = asked;
   return { ...asked, uuid, label: null, kind, given, hashedPin, device };
 }
 

@@ -3,7 +3,7 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import { viewOn } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
-import { checkOwner, type Delivery } from "../exchange/recovery.ts";
+import type { Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
 import { withCredentialsOut, type CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
@@ -78,7 +78,6 @@ async function completeStart(
   const record = await lookUp(app, uuid);
   const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;
-  checkOwner(uuid, given?.uuid);
   prepareOut(app, options);
   checkOut(io.host, options, uuid);
   const kind = checkStart(record, start);

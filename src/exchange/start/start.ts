@@ -42,7 +42,7 @@ export interface Start extends Wish {
 export type Counted = Omit<Start, "operation"> & { operation: JournalledOperation };
 
 /**
- * Checks all of a start that can be refused without a lock: kind, endpoint, device. Returns the kind.
+ * Checks all of a start that can be refused without a lock: owner, kind, endpoint, device. Returns the kind.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export function checkStart(
@@ -50,6 +50,7 @@ export function checkStart(
   start: Pick<Counted, "device" | "given" | "kind" | "operation" | "uuid">,
 ): Kind {
   const { uuid, operation, given } = start;
+  checkOwner(uuid, given?.uuid);
   const known = record !== null && record.generations.length > 0;
   if (!known && given === undefined) throw noCredentials(uuid);
   // A delete has its endpoint for every kind, and goes with the device of the credentials.
@@ -71,6 +72,19 @@ export function checkStart(
     throw new VaultError("usage", message, { uuid, hint });
   }
   return kind;
+}
+
+/**
+ * Checks that given credentials are of this vault, if they name one.
+ * @throws `invalid-input` for another vault's document
+ */
+export function checkOwner(uuid: string, named: string | undefined): void {
+  if (named === undefined || named.toLowerCase() === uuid.toLowerCase()) return;
+  const own = command`vault get ${named} --credentials @FILE`;
+  throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${named}`, {
+    uuid,
+    next: [{ ...own, note: "uses it with that vault" }],
+  });
 }
 
 /**
