@@ -25,8 +25,6 @@ interface Question {
 export interface Prompts {
   /** False without a terminal, a person or permission to ask. */
   readonly isPossible: boolean;
-  /** Loads what asks: for a question that comes when other files may lie in its place. */
-  load(): Promise<void>;
   text(question: Question): Promise<string>;
   secret(question: Pick<Question, "message" | "rule">): Promise<string>;
   choose<T>(message: string, choices: readonly { value: T; name: string }[]): Promise<T>;
@@ -54,7 +52,6 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
     get isPossible() {
       return isPossible();
     },
-    load: async () => void (await inquirer()),
     text,
     secret: async (question) => await text({ ...question, shown: hidden }),
     choose: async (message, choices) => {

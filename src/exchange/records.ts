@@ -254,9 +254,10 @@ export const isUnread = (
   exchange: Pick<ExchangeRecord, "delivered" | "limited" | "operation">,
 ): boolean => exchange.limited && isUndelivered(exchange);
 
-export function summarize(exchange: ExchangeRecord): ExchangeSummary {
-  const { id, operation, state, externalRef, startedAt, tokenExpiry, by } = exchange;
-  const generation = exchange.newGeneration;
+export function summarize<Of extends ExchangeRecord>(exchange: Of) {
+  const { id, state, externalRef, startedAt, tokenExpiry, by } = exchange;
+  const operation: Of["operation"] = exchange.operation;
+  const generation: Of["newGeneration"] = exchange.newGeneration;
   return { id, operation, state, externalRef, startedAt, tokenExpiry, generation, by };
 }
 

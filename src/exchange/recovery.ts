@@ -1,31 +1,19 @@
 import { defined } from "../defined.ts";
-import { VaultError } from "../errors.ts";
 import { isOnline, type Kind } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
-import { command, type Way } from "../way.ts";
+import type { Way } from "../way.ts";
 import type { GivenCredentials, RecoveryDocument } from "./credentials.ts";
 import type { ExchangeContext } from "./ports.ts";
-import type { AdoptionOutcome, Named, OpenExchange, VaultRecord } from "./records.ts";
+import type { AdoptionOutcome, OpenExchange, VaultRecord } from "./records.ts";
 import { isUnread } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
 /** The format that documents are written in. */
-const format: RecoveryDocument["format"] = 2;
-
-/** The document of credentials that --credentials-out holds after the acknowledgement. */
-export const credentialsJson = (
-  document: Named & { kind: Kind; credentials: Credentials; device?: Device | undefined },
-) => ({ format, ...document });
+export const format: RecoveryDocument["format"] = 2;
 
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
   if (given === undefined) return [];
   return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
-}
-
-/** The device that stands beside given credentials. That of a recovery document goes with its exchange. */
-export function deviceOf(given: GivenCredentials | undefined): Device | undefined {
-  return given?.type === "pair" ? given.device : undefined;
 }
 
 /** A pair with its hashedPin, and nothing else. */
@@ -61,30 +49,16 @@ export async function recoveryDocument(
 /**
  * Adopts the exchange of a recovery document, whatever is open here. Both its pairs become candidates, and what this state has
  * proven keeps its standing.
- * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proven here
+ * @throws `no-credentials` for a document that is older than what was proven here
  */
 export async function adoptRecovery(
   { session }: Pick<ExchangeContext, "session">,
   document: RecoveryDocument,
 ): Promise<AdoptionOutcome> {
-  checkOwner(session.uuid, document.uuid);
   return await session.adopt({
     ...document,
     ...document.exchange,
     exchangeId: document.exchange.id,
-  });
-}
-
-/**
- * Checks that given credentials are of this vault, if they name one.
- * @throws `invalid-input` for another vault's document
- */
-export function checkOwner(uuid: string, named: string | undefined): void {
-  if (named === undefined || named.toLowerCase() === uuid.toLowerCase()) return;
-  const own = command`vault get ${named} --credentials @FILE`;
-  throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${named}`, {
-    uuid,
-    next: [{ ...own, note: "uses it with that vault" }],
   });
 }
 
@@ -114,7 +88,7 @@ export interface Handover {
   /** The command line of this run, which a held exchange can be started again with. */
   readonly line?: Way;
   /** Hash of the document that --save-cmd replaces: what was read at first, then what it has saved last. Undefined without one. */
-  readonly replaces?: string | undefined;
+  replaces?: string | undefined;
   /**
    * Resolves when everything is delivered and files are durable; only then may an end call be sent.
    * @throws HandoverFailure if a part could not be delivered, `interrupted` if the user stopped it

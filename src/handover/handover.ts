@@ -5,7 +5,7 @@ import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
 import type { Delivery, Handover } from "../exchange/recovery.ts";
-import { HandoverFailure, credentialsJson, deviceOf } from "../exchange/recovery.ts";
+import { HandoverFailure, format } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
@@ -34,16 +34,8 @@ export interface Outputs {
 
 /** What a read prints. */
 function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery): GetDocument {
-  const { operation, newGeneration } = exchange;
   const { state: _, ...shown } = summarize(exchange);
-  return {
-    uuid,
-    label,
-    vault,
-    kind,
-    exchange: { ...shown, operation, generation: newGeneration },
-    settled,
-  };
+  return { uuid, label, vault, kind, exchange: shown, settled };
 }
 
 /** What an update prints, once its outcome is known. */
@@ -58,7 +50,6 @@ export async function createHandover(
   basics: Basics,
   outputs: Outputs,
   start: Start,
-  mayBeLimited: () => Promise<boolean>,
 ): Promise<Handover> {
   const { io } = basics;
   const { out, options } = outputs;
@@ -68,37 +59,37 @@ export async function createHandover(
   await Promise.all([
     program && import("../terminal/foreground.ts"),
     isPassed ? undefined : loadView(io),
-    !isPassed && start.operation === "get" && mayAsk(io) && (await mayBeLimited())
-      ? io.ask.load()
-      : undefined,
   ]);
   const pass = async (document: GetDocument): Promise<void> =>
     await passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
-  let replaced = given?.exact === undefined ? undefined : hash("sha256", given.exact);
-  return {
+  const handover: Handover = {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
     line: outputs.line ?? io.line,
-    get replaces() {
-      return replaced;
-    },
+    replaces: given?.exact === undefined ? undefined : hash("sha256", given.exact),
     async deliver(delivery) {
       if (start.operation === "get") await deliverContents(io, delivery, handed, start);
       if (!leaves) return;
       const { unread: _, ...document } = await delivery.recovery();
       out?.write(document);
       if (saveCmd !== undefined)
-        replaced = await saveRecovery(basics, saveCmd, document, replaced ?? null);
+        handover.replaces = await saveRecovery(
+          basics,
+          saveCmd,
+          document,
+          handover.replaces ?? null,
+        );
     },
     async confirm({ kind, credentials }) {
-      const device = deviceOf(given);
-      out?.write(credentialsJson({ uuid, label, kind, credentials, device }));
+      const device = given?.type === "pair" ? given.device : undefined;
+      out?.write({ format, uuid, label, kind, credentials, device });
       return Promise.resolve();
     },
   };
+  return handover;
 }
 
 /**
@@ -121,7 +112,7 @@ async function deliverContents(
   const { lastRead, exchange } = delivery;
   const { field } = io.output;
   const isMasked = exchange.limited && !showsContents(io.output);
-  const isAsked = isMasked && mayAsk(io);
+  const isAsked = isMasked && io.ask.isPossible && field === undefined;
   const left = lastRead
     ? "This is the last read of this vault"
     : `This vault has ${exchange.usesRemaining} reads left, this one included`;
@@ -141,10 +132,6 @@ async function deliverContents(
     });
   if (!isDelivered) throw failure;
 }
-
-/** Whether a person can be asked before contents are shown that would be masked. */
-const mayAsk = ({ ask, output }: Io): boolean =>
-  ask.isPossible && output.field === undefined && !showsContents(output);
 
 /** Loads what shows vaults to a person, if the output does that. */
 export async function loadView({ host, output }: Io): Promise<void> {

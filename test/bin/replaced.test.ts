@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import { tempDir } from "../support/cleanup.ts";
 import { offlineNote, openLab, warmLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { startInPty } from "../support/pty.ts";
 import { runVault, vaultBin, type RunResult } from "../support/run-vault.ts";
 
 /** An installation of its own. */
@@ -65,19 +64,6 @@ test("rows of many vaults are printed where the program is removed once a start 
     await machine.ok("get", uuid, ...machine.given(credentials, kind), "--json");
   const args = ["get", ...vaults.map(({ uuid }) => uuid), "--reveal", "--color"];
   expect(await runWhile(remove, lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
-});
-
-test("a read of a limited vault is asked about where the program is removed meanwhile", async () => {
-  const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 3 });
-  const { bin, dist } = installation();
-  const before = lab.service.sandbox.requests().length;
-  lab.faults("start:delay=500ms");
-  const running = startInPty([process.execPath, bin, "get", uuid], { env: machine.env });
-  while (lab.service.sandbox.requests().length === before) await setTimeout(10);
-  remove(dist);
-  await running.waitFor(/Show them\?/);
-  running.type("y\r");
-  expect(await running.exit).toMatchObject({ code: 0 });
 });
 
 test.each([

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { device } from "../support/examples.ts";
 import { parseCredentials, type GivenCredentials } from "../../src/exchange/credentials.ts";
-import { credentialsJson } from "../../src/exchange/recovery.ts";
 
 /** Documents of every form that was ever written. Never change or remove one: users have them on disk. */
 const folder = join(import.meta.dirname, "..", "fixtures", "version-1", "documents");
@@ -121,7 +120,7 @@ describe("a document that --credentials takes", () => {
   const rewritten = (given: GivenCredentials): unknown => {
     if (given.type === "recovery") return given.document;
     const { uuid: named = "", label = null, kind = "generic/offline", type: _, ...rest } = given;
-    return credentialsJson({ uuid: named, label, kind, ...rest });
+    return { format: 2, uuid: named, label, kind, ...rest };
   };
 
   it.each(["recovery-with-label.json", "credentials-with-label.json"])(

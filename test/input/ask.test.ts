@@ -25,7 +25,6 @@ function person(...answers: string[]) {
   };
   const ask: Prompts = {
     isPossible: true,
-    load: async () => await Promise.resolve(),
     text,
     secret: text,
     choose: async (_, choices) => {
