@@ -33,7 +33,7 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
       "terminal/narrator",
     ],
   ],
-  ["protocol", ["exchange/refusals", "exchange/start/start", "protocol/fields"]],
+  ["protocol", ["exchange/dispositions", "exchange/start/start", "protocol/fields"]],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
   ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
   [

@@ -19,7 +19,7 @@ import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchan
 import { noCredentials, summarize } from "../exchange/records.ts";
 import { meaningOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
-import { againOf, waysOn } from "../exchange/ways.ts";
+import { againOf, waysOn } from "../exchange/refusals.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
 import { askVault } from "../input/ask.ts";
 import { isMany, manyFlags } from "../input/flags.ts";

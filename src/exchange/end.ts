@@ -186,14 +186,15 @@ export async function acknowledge(
 ): Promise<OpenExchange> {
   const { outcome, answer } = await sendEnd(context, exchange, isLast);
   const vault = await currentRecord(context);
-  if (outcome === "in-doubt")
-    throw (await import("./refusals.ts")).inDoubtError(vault, context, answer);
   if (outcome === "acknowledged") {
     const acknowledgedAt = vault.exchanges.find(({ id }) => id === exchange.id)?.acknowledgedAt;
     return { ...exchange, state: "acknowledged", acknowledgedAt: acknowledgedAt ?? null };
   }
   const { uuid } = vault;
   const { serviceDetails, wording } = await import("./dispositions.ts");
+  const { againOf, inDoubtError } = await import("./refusals.ts");
+  const service = answer && serviceDetails(answer);
+  if (outcome === "in-doubt") throw inDoubtError(vault, context, service);
   const what =
     exchange.operation === "update" ? "update was not applied" : "read was not acknowledged";
   const said = answer === undefined ? "" : ` (${wording(answer)})`;
@@ -203,9 +204,9 @@ export async function acknowledge(
     {
       uuid,
       exchange: { ...summarize(exchange), state: "expired" },
-      service: answer && serviceDetails(answer),
+      service,
       retry,
-      next: [(await import("./ways.ts")).againOf(uuid, exchange)],
+      next: [againOf(uuid, exchange)],
     },
   );
 }
@@ -258,7 +259,7 @@ export async function notAcknowledged(
   message: string,
   again?: Way,
 ): Promise<VaultError> {
-  const { waysOn } = await import("./ways.ts");
+  const { waysOn } = await import("./refusals.ts");
   return new VaultError("pending", message, {
     uuid: context.session.uuid,
     exchange: summarize(exchange),

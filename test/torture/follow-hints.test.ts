@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
-import { waysOn } from "../../src/exchange/ways.ts";
+import { waysOn } from "../../src/exchange/refusals.ts";
 import { known, knownVault, run, type Weather, type World } from "../exchange/world.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";

@@ -5,7 +5,7 @@ import { currentGeneration, summarize } from "../../exchange/records.ts";
 import { trialDueAt, type Breaker } from "../../exchange/breaker.ts";
 import { allowsStart } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
-import { waysOn } from "../../exchange/ways.ts";
+import { waysOn } from "../../exchange/refusals.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import { command, noted, wayText } from "../../way.ts";

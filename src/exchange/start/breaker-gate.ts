@@ -108,7 +108,7 @@ const at = (time: number): string =>
   new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
 async function notDue({ uuid }: AtGate, cause: string, dueAt: number): Promise<VaultError> {
-  const { noneArrived } = await import("../ways.ts");
+  const { noneArrived } = await import("../refusals.ts");
   return new VaultError(
     "network",
     `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`,

@@ -179,7 +179,7 @@ async function unansweredStart(
   const facts = {
     uuid,
     hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
-    next: isDelete ? [(await import("../ways.ts")).isStillThere(uuid)] : ways,
+    next: isDelete ? [(await import("../refusals.ts")).isStillThere(uuid)] : ways,
   };
   return unansweredError(context, stepOf(start), reply, facts, isDelete ? so : undefined);
 }

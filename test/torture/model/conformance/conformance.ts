@@ -8,7 +8,7 @@ import type { Generation, Process, State, Store } from "../state.ts";
 import { exchangeOf, generationOf, openOf } from "../state.ts";
 import type { ModelStep } from "../world.ts";
 import { newId, type VaultRecord } from "../../../../src/exchange/records.ts";
-import { waysOn as realWaysOn } from "../../../../src/exchange/ways.ts";
+import { waysOn as realWaysOn } from "../../../../src/exchange/refusals.ts";
 import { client, waysOn, type Way } from "../client.ts";
 
 const noon = Date.parse("2026-11-20T12:00:00Z");
@@ -234,7 +234,7 @@ function wayIn(command: string): string {
 }
 
 /**
- * Where the table of the program (src/exchange/ways.ts) leads on from a durable state otherwise than the model does; undefined where
+ * Where the table of the program (src/exchange/refusals.ts) leads on from a durable state otherwise than the model does; undefined where
  * both name the same commands in the same order. What the service last said of the vault is no part of the model's durable state.
  */
 export async function differentWays(
