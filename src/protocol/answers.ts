@@ -158,7 +158,7 @@ export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   const { responseStatus: _status, ...body } = answer.body;
   const vault = object(body["vault"]) ?? body;
   // Never of the application, the transaction, an error, a list, or what a user has named.
-  const inner = within(body, /^(?:application|transaction|err|device|metadata|\d+$)/i);
+  const inner = within(body, /^(?:application|transaction|err|device|metadata|\[)/i);
   const objects = [vault, ...inner.map(([, value]) => value).filter(isObject)];
   const pair = objects.map((one) => offlineCredentials.safeParse(one).data).find((one) => one);
   const uuid = objects.map(uuidIn).find((one) => one !== undefined);
@@ -174,7 +174,7 @@ const uuidIn = (value: Json): string | undefined =>
 
 /**
  * A value and those within it, five levels deep, each after the names on the way to it: outer ones first, and a vault before all else
- * of its level. Fields with `passed` names are left out.
+ * of its level. Fields with `passed` names are left out; those of a list are `[0]`, `[1]`.
  */
 function within(value: unknown, passed: RegExp): [path: string, value: unknown][] {
   const isVault = ([path]: [string, unknown]): number => Number(path.endsWith(".vault"));
@@ -184,6 +184,7 @@ function within(value: unknown, passed: RegExp): [path: string, value: unknown][
     level = level
       .flatMap(([path, outer]) =>
         Object.entries(typeof outer === "object" && outer !== null ? outer : {})
+          .map(([key, inner]) => [Array.isArray(outer) ? `[${key}]` : key, inner] as const)
           .filter(([name]) => !passed.test(name))
           .map(([name, inner]): [string, unknown] => [`${path}.${name}`, inner]),
       )

@@ -34,6 +34,7 @@ describe("a create is read leniently: uuid and pair are found", () => {
       "with an object in another one in front",
       { meta: { request: { id: application } }, result: { vault: { uuid, credentials: pair } } },
     ],
+    ["in an object by numbers", { vaults: { 0: { uuid, credentials: pair } } }],
     ["behind names with dots", { "com.example.v2.vault.answer": { vault: { uuid, ...pair } } }],
     ["with the number of a request", { id: application, vault: { uuid, credentials: pair } }],
     [
