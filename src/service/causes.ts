@@ -32,26 +32,16 @@ export interface Proxy {
 export interface Route {
   origin: URL;
   proxy?: Proxy;
+  timeoutMs?: number;
 }
 
-/** A call that was given up: after its time, in milliseconds, or canceled. */
-export class GivenUp extends Error {
-  readonly timeoutMs: number | undefined;
+/** A call whose time is over. */
+export class TimedOut extends Error {}
 
-  constructor(timeoutMs: number | undefined) {
-    super("given up");
-    this.timeoutMs = timeoutMs;
-  }
-}
+export class Canceled extends Error {}
 
-export class ProxyFailure extends Error {
-  readonly reason: Cause;
-
-  constructor(reason: Cause) {
-    super(reason.cause);
-    this.reason = reason;
-  }
-}
+/** The proxy does not lead to the service; the message is the cause. */
+export class ProxyFailure extends Error {}
 
 /** Codes of certificates that are not trusted. */
 const untrusted = /^(?:CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|INVALID_|SELF_SIGNED_|UNABLE_TO_)/;
@@ -82,10 +72,13 @@ export function failureOf(error: Error, route: Route, { sentAt, head }: Progress
 }
 
 /** The cause of a failure before the request was written. `at`: what is connected to, as it is named. */
-export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf(origin)): Cause {
-  if (error instanceof ProxyFailure) return error.reason;
-  if (error instanceof GivenUp && error.timeoutMs === undefined)
-    return { cause: "canceled before it was sent" };
+export function connectCause(error: Error, route: Route, at = hostOf(route.origin)): Cause {
+  const { origin, proxy, timeoutMs = 0 } = route;
+  if (error instanceof ProxyFailure) {
+    const hint = `check ${proxy?.source} (http://USER:PASSWORD@HOST:PORT, percent-encoded), --base-url, and --ca FILE for the certificate of an https: proxy; if the service can be reached without one: NO_PROXY=${origin.hostname}, and no --proxy`;
+    return { cause: error.message, hint };
+  }
+  if (error instanceof Canceled) return { cause: "canceled before it was sent" };
   const code = codeOf(error);
   if (untrusted.test(code)) {
     // Some proxies intercept TLS with a certificate of their own.
@@ -98,11 +91,11 @@ export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf
   }
   const trouble = machineTrouble[code];
   if (trouble !== undefined) return trouble;
-  const setting = proxy === undefined ? "" : `, ${proxy.source}`;
-  if (error instanceof GivenUp) {
+  if (error instanceof TimedOut) {
+    const setting = proxy === undefined ? "" : `, ${proxy.source}`;
     const through = proxy === undefined ? "" : ` through the proxy ${hostOf(proxy.url)}`;
     return {
-      cause: `no connection to ${at}${through} within ${formatDuration(error.timeoutMs ?? 0)}`,
+      cause: `no connection to ${at}${through} within ${formatDuration(timeoutMs)}`,
       hint: `check the network${setting} and --base-url, or raise --timeout`,
     };
   }
@@ -118,47 +111,21 @@ export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf
 }
 
 /** The cause of a failure after the request may have been written. `head`: of the answer, if it had arrived. */
-function exchangeCause(error: Error, { origin }: Route, head: Head | undefined): string {
+function exchangeCause(error: Error, route: Route, head: Head | undefined): string {
+  const { origin, timeoutMs = 0 } = route;
   const host = hostOf(origin);
-  if (error instanceof GivenUp)
-    return error.timeoutMs === undefined
-      ? "canceled while waiting for the response"
-      : `timed out after ${formatDuration(error.timeoutMs)} waiting for ${host}`;
+  if (error instanceof Canceled) return "canceled while waiting for the response";
+  if (error instanceof TimedOut)
+    return `timed out after ${formatDuration(timeoutMs)} waiting for ${host}`;
   const code = codeOf(error);
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE")
     return `the response of ${host} is larger than 64 MiB`;
-  if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
   if (head !== undefined) return `the response of ${host} was cut short`;
   if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;
   if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code))
     return `connection closed by ${host} before it responded`;
   return `no response from ${host}: ${code === "" ? error.message : code}`;
 }
-
-/** Why the connection to the proxy failed. */
-export function proxyFailure(error: Error, way: Required<Route>): ProxyFailure {
-  const { url } = way.proxy;
-  const { cause, hint, lasts } = connectCause(error, { origin: url }, `the proxy ${hostOf(url)}`);
-  return new ProxyFailure({ cause, hint: (lasts ? `${hint}; or ` : "") + checkProxy(way) });
-}
-
-/** Why the proxy does not connect to the service, from the status of its answer. */
-export function proxyRefusal(httpStatus: number, way: Required<Route>): ProxyFailure {
-  const { url, source } = way.proxy;
-  const proxy = `the proxy ${hostOf(url)}`;
-  if (httpStatus === 407)
-    return new ProxyFailure({
-      cause: `${proxy} asks for a user name and a password (HTTP 407)`,
-      hint: `set ${source} to ${url.protocol}//USER:PASSWORD@${hostOf(url)}, with special characters percent-encoded`,
-    });
-  return new ProxyFailure({
-    cause: `${proxy} does not connect to ${hostOf(way.origin)} (HTTP ${httpStatus})`,
-    hint: `check --base-url; ${checkProxy(way)}`,
-  });
-}
-
-const checkProxy = ({ origin, proxy: { source } }: Required<Route>): string =>
-  `check ${source}; if the service can be reached without a proxy: NO_PROXY=${origin.hostname}${source.startsWith("--") ? `, without ${source}` : ""}`;
 
 /** The host of an origin as causes name it, always with its port. */
 export function hostOf({ hostname, port, protocol }: URL): string {

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import { defined } from "../defined.ts";
 import type { Failure, Progress, Proxy, Route } from "./causes.ts";
-import { failureOf, GivenUp, hostOf, proxyFailure, proxyRefusal } from "./causes.ts";
+import { Canceled, connectCause, failureOf, hostOf, ProxyFailure, TimedOut } from "./causes.ts";
 import type { HttpRequest, WholeResponse } from "./http.ts";
 
 export interface ConnectionOptions {
@@ -44,7 +44,7 @@ class NotReady extends Error {}
 export function makeConnection(options: ConnectionOptions): SendRequest {
   const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
-  const route: Route = { origin, ...defined({ proxy }) };
+  const route: Route = { origin, timeoutMs, ...defined({ proxy }) };
   let isReady = false;
   let connecting: AbortController | undefined;
 
@@ -130,7 +130,7 @@ export function makeConnection(options: ConnectionOptions): SendRequest {
       } catch (error) {
         if (error instanceof NotReady) continue;
         const isTime = either.reason === time.reason;
-        const given = new GivenUp(isTime ? timeoutMs : undefined);
+        const given = isTime ? new TimedOut() : new Canceled();
         return failureOf(either.aborted ? given : (error as Error), route, progress);
       }
     }
@@ -171,10 +171,9 @@ function openSocket(
   };
   const { origin, proxy } = route;
   if (proxy === undefined) return connect(origin, connected);
-  const way = { origin, proxy };
   connect(proxy.url, (error, socket) => {
-    if (error !== null) return connected(proxyFailure(error, way), null);
-    tunnel(socket, way, (failure) => {
+    if (error !== null) return connected(proxyFailure(error, proxy), null);
+    tunnel(socket, proxy, hostOf(origin), (failure) => {
       if (failure !== undefined) connected(failure, null);
       else if (origin.protocol === "http:") connected(null, socket);
       else connect(origin, connected, socket);
@@ -182,10 +181,16 @@ function openSocket(
   });
 }
 
-/** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
-function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) => void): void {
-  const { origin, proxy } = way;
-  const target = hostOf(origin);
+const proxyFailure = (error: Error, { url }: Proxy): ProxyFailure =>
+  new ProxyFailure(connectCause(error, { origin: url }, `the proxy ${hostOf(url)}`).cause);
+
+/** Asks a proxy for a tunnel (CONNECT) to a host and port, which then is the socket itself. */
+function tunnel(
+  socket: Socket,
+  proxy: Proxy,
+  target: string,
+  made: (failure?: Error) => void,
+): void {
   const [user, password] = [proxy.url.username, proxy.url.password].map(decodeURIComponent);
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   const headers = { host: target, ...(user !== "" && { "proxy-authorization": authorization }) };
@@ -202,9 +207,10 @@ function tunnel(socket: Socket, way: Required<Route>, made: (failure?: Error) =>
         const isTunnel = status >= 200 && status <= 299 && socket.readableLength === 0;
         if (isTunnel) return made();
         socket.destroy();
-        made(proxyRefusal(status, way));
+        const refusal = `does not connect to ${target} (HTTP ${status})`;
+        made(new ProxyFailure(`the proxy ${hostOf(proxy.url)} ${refusal}`));
       },
-      onResponseError: (_, error) => made(proxyFailure(error, way)),
+      onResponseError: (_, error) => made(proxyFailure(error, proxy)),
     },
   );
 }

@@ -131,7 +131,11 @@ describe("a proxy", () => {
     expect(flagged.stderr).toMatch(/^vault: warning: --proxy has a secret on the command line/);
     const other = { HTTPS_PROXY: url.replace("//ada", "//eve") };
     const wrong = await get(other, named, "--ca", ca, "--debug");
-    expectError(wrong, "network", /asks for a user name and a password \(HTTP 407\)/);
+    expectError(
+      wrong,
+      "network",
+      /the proxy \S+ does not connect to vault\.example:443 \(HTTP 407\)/,
+    );
     const basic = Buffer.from(`ada:${secret}`).toString("base64");
     for (const { stderr } of [flagged, wrong])
       for (const text of [secret, encodeURIComponent(secret), basic])

@@ -179,7 +179,7 @@ describe("size", () => {
     const server = await answeringTcp((socket) => socket.write(head(`x: ${"x".repeat(100_000)}`)));
     expect(await clientOf(server.url).call(startCall, never)).toMatchObject({
       type: "no-answer",
-      cause: `the response of ${server.host} has too large headers`,
+      cause: `no response from ${server.host}: UND_ERR_HEADERS_OVERFLOW`,
     });
   });
 });

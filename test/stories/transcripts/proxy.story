@@ -8,8 +8,8 @@ $ . ./settings; vault get "$NOTE" --kind generic/offline --credentials @note-pai
 | if this network needs a proxy, set --proxy or HTTPS_PROXY
 exit 10
 $ . ./settings; HTTPS_PROXY=$PROXY vault get "$NOTE"
-| the proxy 127.0.0.1:… asks for a user name and a password (HTTP 407)
-| set HTTPS_PROXY to http://USER:PASSWORD@127.0.0.1:…
+| the proxy 127.0.0.1:… does not connect to vault.example:443 (HTTP 407)
+| check HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT
 exit 10
 $ . ./settings; HTTPS_PROXY=$PROXY_LOGIN@$PROXY vault get "$NOTE"
 | certificate of vault.example:443 is not trusted: unable to verify the first certificate
