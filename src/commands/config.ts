@@ -7,8 +7,6 @@ import { VaultError } from "../errors.ts";
 import type { Io } from "../parts/basics.ts";
 import type { OpenState } from "../parts/state.ts";
 import { withoutPassword } from "../protocol/address.ts";
-import { uuid as identifier } from "../protocol/fields.ts";
-import { checkGiven } from "../protocol/validate.ts";
 import {
   configPath,
   profileValue,
@@ -19,17 +17,21 @@ import {
   withValue,
 } from "../settings/config-file.ts";
 import {
-  checkKey,
-  formOf,
   parseConfigValue,
+  settingOf,
   typedValue,
   valueText,
   type ConfigValue,
 } from "../settings/config-keys.ts";
-import { configKeys, definitionOf, settingNames } from "../settings/definitions.ts";
+import {
+  configKeys,
+  definitionOf,
+  settingNames,
+  type SettingName,
+} from "../settings/definitions.ts";
 import { readValue } from "../settings/given.ts";
 import { checkLocation, isShared, passwordDropped, passwordSeen } from "../settings/location.ts";
-import { findSetting } from "../settings/settings.ts";
+import { findSetting, type GivenFlags } from "../settings/settings.ts";
 import { shownSetting } from "../terminal/secrets.ts";
 import { factsTable, listTable } from "../terminal/tables.ts";
 import { command as wayTo } from "../way.ts";
@@ -70,17 +72,18 @@ const get = command({
   mode: "fixes-configuration",
   async run(app, { key }) {
     const { io, settings, state } = app;
-    if (key !== "currentProfile") checkKey(key);
+    if (key !== "currentProfile") settingOf(key);
     const shown = everySetting(app).find((setting) => setting.key === key);
     if (shown?.value === undefined || shown.value === null)
       throw new VaultError("usage", `${key} is not set`, {
         next: [wayTo`vault config set ${key} VALUE`],
       });
-    const name = configKeys.get(key);
     const { flags, profileInUse } = settings;
-    const found = name && findSetting(name, flags, io.host.env, profileInUse.settings);
-    const isRevealed = io.output.reveal && found !== undefined && formOf(key) === "secret";
-    const value = isRevealed ? await state.secretSetting(found) : shown.value;
+    const secret =
+      key === "apiKey" && io.output.reveal
+        ? findSetting(key, flags, io.host.env, profileInUse.settings)
+        : undefined;
+    const value = secret === undefined ? shown.value : await state.secretSetting(secret);
     const document: Document<"config get"> = { ...shown, value };
     await io.output.print(document, () => `${valueText(value)}\n`);
   },
@@ -105,14 +108,14 @@ const path = command({
 
 function ofProfile({ settings: { profileInUse: profile } }: App): ShownSetting[] {
   const origin = `profile ${profile.name}`;
-  return [...configKeys.keys()].flatMap((key) => {
+  return [...configKeys].flatMap(([key, setting]) => {
     const text = profileValue(profile.settings, key);
-    return text === undefined ? [] : [{ key, value: shownValue(key, text), origin }];
+    return text === undefined ? [] : [{ key, value: shownValue(setting, text), origin }];
   });
 }
 
-const shownValue = (key: string, text: string): ConfigValue =>
-  typedValue(key, shownSetting(text, formOf(key) === "secret"));
+const shownValue = (setting: SettingName, text: string): ConfigValue =>
+  typedValue(setting, shownSetting(text, definitionOf(setting).form === "secret"));
 
 /** Every setting by its config key, or by its name where it has none. */
 function everySetting({ io: { host }, settings }: App): ShownSetting[] {
@@ -124,18 +127,14 @@ function everySetting({ io: { host }, settings }: App): ShownSetting[] {
     configDir,
   };
   return settingNames.map((name) => {
-    const { key = name, fallback } = definitionOf(name);
+    const { key = name } = definitionOf(name);
     const found = findSetting(name, flags, host.env, profile.settings);
-    if (found !== undefined) {
-      const given = `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
-      const origin = found.fromProfile === true ? `profile ${profile.name}` : given;
-      return { key, value: shownValue(key, found.text), origin };
-    }
-    if (name === "profile" && isChosen)
+    const { text = ofMachine[name], source = "", from = "default" } = found ?? {};
+    if (text === undefined) return { key, value: null, origin: null };
+    if (name === "profile" && from === "default" && isChosen)
       return { key, value: profile.name, origin: "config key currentProfile" };
-    const value = ofMachine[name] ?? fallback;
-    if (value === undefined) return { key, value: null, origin: null };
-    return { key, value: typedValue(key, value), origin: "default" };
+    const place = { profile: profile.name, default: "", flag: source, variable: source }[from];
+    return { key, value: shownValue(name, text), origin: `${from} ${place}`.trimEnd() };
   });
 }
 
@@ -168,27 +167,20 @@ const set = command({
   mode: "fixes-configuration",
   async run(app, { key, value: given }) {
     const { io, settings } = app;
-    checkKey(key);
-    const source = `config key ${key}`;
-    const seen = passwordSeen(given, "VALUE");
-    if (key === "state") checkLocation(given, source);
-    if (key === "state" && seen !== undefined) io.narrator.warn(seen);
-    const value = await storable(io, key, given, source);
-    if (key === "apiKey") checkGiven(identifier, value, source, "nothing was changed");
-    const local = await stateFor(app, key, value);
+    const setting = settingOf(key);
+    const seen = key === "state" ? passwordSeen(given, "VALUE") : undefined;
+    if (seen !== undefined) io.narrator.warn(seen);
+    let stored = await storable(io, setting, given, `config key ${key}`, settings.flags.profile);
+    const local = await stateFor(app, key, stored);
     if (key === "state") await local.at(given);
     const { name } = settings.profileInUse;
-    let shown: ConfigValue = "";
     await local.configuration.change((current) => {
       const profile = profileIn(current, name);
-      const checked = parseConfigValue(key, value, settings.flags);
-      const stored =
-        formOf(key) === "secret"
-          ? local.configuration.seal({ profile: name, key }, value)
-          : checked;
-      shown = typeof stored === "string" ? shownSetting(stored, formOf(key) === "secret") : stored;
+      if (key === "apiKey")
+        stored = local.configuration.seal({ profile: name, key }, valueText(stored));
       return withProfile(current, name, withValue(profile, key, stored));
     });
+    const shown = shownValue(setting, valueText(stored));
     const document: Document<"config set"> = { profile: name, key, value: shown };
     await io.output.printDone(document, `${key} = ${valueText(shown)} (profile ${name})`);
   },
@@ -200,7 +192,7 @@ const unset = command({
   examples: ["vault config unset timeout", "vault config unset timeout --json"],
   mode: "fixes-configuration",
   async run(app, { key }) {
-    checkKey(key);
+    settingOf(key);
     const { name } = app.settings.profileInUse;
     const { configuration } = await stateFor(app, key, undefined);
     await configuration.change((current) =>
@@ -228,28 +220,35 @@ const use = command({
   },
 });
 
-/** A given value as a profile stores it, a secret still open: paths are absolute, and the address of a state has no password. */
+/**
+ * A given value as a profile stores it, checked, a secret still open: paths are absolute, and the address of a state has no password.
+ * @throws as `parseConfigValue`
+ */
 export async function storable(
   io: Io,
-  key: string,
+  setting: SettingName,
   given: string,
   source: string,
-): Promise<string> {
-  const form = formOf(key);
-  if (form === "json") return await readValue(given, source, io.sources);
-  if (form === "secret") return await io.secretOption(given, source);
-  if (form === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given))
-    return io.host.resolve(given);
-  const stored = withoutPassword(given);
-  if (stored !== given) io.narrator.warn(passwordDropped);
-  return stored;
+  profile?: GivenFlags["profile"],
+): Promise<ConfigValue> {
+  const { form } = definitionOf(setting);
+  let text = given;
+  if (form === "json") text = await readValue(given, source, io.sources);
+  if (form === "secret") text = await io.secretOption(given, source);
+  if (setting === "state") {
+    checkLocation(given, source);
+    text = withoutPassword(given);
+    if (text !== given) io.narrator.warn(passwordDropped);
+  }
+  if (form === "path" && given !== "" && !isShared(given)) text = io.host.resolve(given);
+  return parseConfigValue(setting, { text, source }, profile);
 }
 
 /** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
 async function stateFor(
   { settings, state }: App,
   key: string,
-  value: string | undefined,
+  value: ConfigValue | undefined,
 ): Promise<OpenState> {
   if (key !== "state") return await state.open();
   const changed = withValue(settings.profileInUse.settings, key, value);

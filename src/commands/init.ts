@@ -1,6 +1,6 @@
 import { command } from "../cli/command.ts";
 import type { App } from "../app.ts";
-import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
+import { confirmOrFail, ruleFrom, type Rule } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
 import type { Document, Finding } from "../documents/schemas.ts";
 import { asVaultError, VaultError } from "../errors.ts";
@@ -17,8 +17,7 @@ import {
   withProfile,
   withValue,
 } from "../settings/config-file.ts";
-import { parseConfigValue } from "../settings/config-keys.ts";
-import { configKeys, definitionOf, type SettingName } from "../settings/definitions.ts";
+import { configKeys, definitionOf, flagOf, type SettingName } from "../settings/definitions.ts";
 import { isShared } from "../settings/location.ts";
 import {
   type Settings,
@@ -57,34 +56,36 @@ export const init = command({
     if (missing.length > 0 && !io.ask.isPossible) throw missingSettings(missing, []);
     // A person who gave all by flags has decided.
     const isAsked = io.ask.isPossible && left.length > 0;
-    const decided = (each: SettingName): string | undefined =>
-      given(app, each) ?? (io.ask.isPossible ? undefined : had(each));
-
-    let profile = await keptFlags(app, former);
-    const baseUrl =
-      decided("baseUrl") ??
-      (await io.ask.text({
-        message: "Base URL of the service",
-        rule: ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL")),
-        initial: had("baseUrl"),
-      }));
+    let profile = former;
+    const store = async (each: SettingName, text: string, source?: string): Promise<void> => {
+      const { key = each } = definitionOf(each);
+      const value = await storable(io, each, text, source ?? `config key ${key}`);
+      profile = withValue(profile, key, value);
+    };
+    for (const each of configKeys.values()) {
+      const flag = settings.flags[each];
+      // The required ones are asked for; the output is that of this command alone.
+      const isKept = definitionOf(each).required === undefined && each !== "output";
+      if (isKept && typeof flag === "string") await store(each, flag, flagOf(each));
+    }
+    const answer = async (each: SettingName, message: string, rule: Rule): Promise<string> => {
+      const initial = had(each);
+      return (
+        given(app, each) ??
+        (io.ask.isPossible ? await io.ask.text({ message, rule, initial }) : (initial ?? ""))
+      );
+    };
+    const isUsable = ruleFrom((baseUrl) => serviceName({ ...settings, baseUrl }, "the base URL"));
+    const baseUrl = await answer("baseUrl", "Base URL of the service", isUsable);
     serviceName({ ...settings, baseUrl });
-    const appUuid =
-      decided("appUuid") ??
-      (await io.ask.text({
-        message: "Application UUID",
-        rule: brokenUuid,
-        initial: had("appUuid"),
-      }));
-    for (const [key, value] of Object.entries({ baseUrl, appUuid }))
-      profile = withValue(profile, key, parseConfigValue(key, value));
+    await store("baseUrl", baseUrl);
+    await store("appUuid", await answer("appUuid", "Application UUID", brokenUuid));
     const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);
     const location =
       isAsked && given(app, "state") === undefined
         ? await askLocation(app, name, had("state"))
         : undefined;
-    if (isShared(location))
-      profile = withValue(profile, "state", await storable(io, "state", location, "the state"));
+    if (isShared(location)) await store("state", location, "the state");
     else if (location !== undefined && isShared(had("state")))
       profile = withValue(profile, "state", undefined);
     const isLive =
@@ -153,7 +154,7 @@ async function verify(
   reachFindings(serviceName(settings), reach).forEach(say);
   let why: string | undefined;
   try {
-    const apiKey = { text: await openKey(), source: "--api-key", fromFlag: false };
+    const apiKey = { text: await openKey(), source: "--api-key", from: "variable" } as const;
     const reply = reach.reached ? await service.probe({ ...settings, apiKey }) : undefined;
     const found = reply && probeFinding("the application", reply);
     if (found) return say(found);
@@ -171,7 +172,7 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
   const initial = settings.profileInUse.name;
   const message = "Profile name (one for each service or team)";
   const name =
-    given({ io, settings }, "profile") ??
+    settings.configuration.profile ??
     (io.ask.isPossible ? await io.ask.text({ message, initial, rule }) : initial);
   const wrong = rule(name);
   if (wrong === null) return name;
@@ -188,20 +189,6 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
   if (force || profileValue(former, "baseUrl") === undefined) return former;
   await confirmOrFail(io.ask, false, `Profile ${name} already exists. Change it?`, "--force");
   return former;
-}
-
-/** The former profile with the settings that are given by flags. */
-async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Profile> {
-  let profile = former;
-  for (const [key, name] of configKeys) {
-    const flag = settings.flags[name];
-    // The required ones are asked for; the output is that of this command alone.
-    if (definitionOf(name).required !== undefined || name === "output") continue;
-    if (typeof flag !== "string") continue;
-    const value = await storable(io, key, flag, `--${name}`);
-    profile = withValue(profile, key, parseConfigValue(key, value));
-  }
-  return profile;
 }
 
 /** The value of a flag or a variable. A profile that is there already supplies defaults for questions, and what is not asked. */

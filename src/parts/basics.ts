@@ -177,7 +177,7 @@ export function createIo(
     ask: createPrompts(host, mayAsk),
     sources,
     secretOption: async (spec, flag, how) =>
-      await readSecret({ sources, redactor }, { text: spec, source: flag, fromFlag: true }, how),
+      await readSecret({ sources, redactor }, { text: spec, source: flag, from: "flag" }, how),
     waiting: {
       get deadline() {
         return deadline();

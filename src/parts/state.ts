@@ -35,7 +35,7 @@ export interface Local extends Basics {
 
 export function createState({ io, settings }: Basics): StatePart {
   const secretSetting = async (setting: Sourced): Promise<string> => {
-    if (setting.fromProfile !== true) return await readSecret(io, setting);
+    if (setting.from !== "profile") return await readSecret(io, setting);
     const key = setting.source.replace("config key ", "");
     const at = { profile: settings.profileInUse.name, key };
     const value = await (await opened()).configuration.open(at, setting.text);

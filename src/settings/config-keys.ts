@@ -1,20 +1,16 @@
 import { VaultError } from "../errors.ts";
-import { parseDevice } from "../protocol/fields.ts";
+import { parseDevice, uuid } from "../protocol/fields.ts";
 import { parseJson } from "../protocol/json.ts";
-import type { SettingDefinition, SettingName } from "./definitions.ts";
-import { configKeys, definitionOf, settingNames } from "./definitions.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import type { SettingName } from "./definitions.ts";
+import { configKeys, definitionOf } from "./definitions.ts";
+import type { Sourced } from "./given.ts";
 import { parseClaims } from "./jwt.ts";
 import { parseSetting, type GivenFlags } from "./settings.ts";
 import { command } from "../way.ts";
 
-/** Form of the value of a config key, or of a setting that has none. */
-export function formOf(key: string): SettingDefinition["form"] {
-  const name = configKeys.get(key) ?? settingNames.find((each) => each === key);
-  return name && definitionOf(name).form;
-}
-
 /** @throws `usage` for a key that does not exist in profiles, with those that do */
-export function checkKey(key: string): SettingName {
+export function settingOf(key: string): SettingName {
   const setting = configKeys.get(key);
   if (setting !== undefined) return setting;
   if (key === "currentProfile") {
@@ -28,31 +24,30 @@ export function checkKey(key: string): SettingName {
 }
 
 /**
- * Parses a value as it is stored, with the checks of the corresponding flag. The caller seals a secret.
- * @throws `usage` or `invalid-input`, which names the key and the rule
+ * Parses a value as a profile stores it, with the checks of the corresponding flag. The caller seals a secret.
+ * @throws `usage` or `invalid-input`, which names the source and the rule
  */
 export function parseConfigValue(
-  key: string,
-  text: string,
-  { profile }: Pick<GivenFlags, "profile"> = {},
+  setting: SettingName,
+  { text, source }: Pick<Sourced, "text" | "source">,
+  profile?: GivenFlags["profile"],
 ): ConfigValue {
-  const setting = checkKey(key);
-  const source = `config key ${key}`;
   if (text === "")
     throw new VaultError("invalid-input", `${source}: must not be empty`, {
-      next: [command`vault config unset ${key}`],
+      next: [command`vault config unset ${definitionOf(setting).key ?? setting}`],
     });
   if (setting === "device") parseDevice(text, source);
   if (setting === "jwtClaims") parseClaims({ text, source });
-  parseSetting(setting, { text, source, fromFlag: false, fromProfile: true }, profile);
-  return typedValue(key, text);
+  if (setting === "apiKey") checkGiven(uuid, text, source, "nothing was changed");
+  parseSetting(setting, { text, source, from: "profile" }, profile);
+  return typedValue(setting, text);
 }
 
 export type ConfigValue = string | number | boolean | Readonly<Record<string, unknown>>;
 
 /** A value as documents have it: a number, a boolean or an object where that is its form. */
-export function typedValue(key: string, text: string): ConfigValue {
-  const form = formOf(key);
+export function typedValue(setting: SettingName, text: string): ConfigValue {
+  const { form } = definitionOf(setting);
   if (form === "number" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") return !["", "0", "false"].includes(text);
   // A device may also be given as @FILE.

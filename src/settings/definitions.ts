@@ -82,13 +82,11 @@ const wholeNumber =
 /** With a lower one nothing could be sent: the first request would be the one that locks. */
 const threshold = wholeNumber(2);
 
-const word =
-  <const T extends string>(words: readonly T[]) =>
-  (text: string, source: string): T => {
-    const known = words.find((one) => one === text);
-    if (known !== undefined) return known;
-    throw new VaultError("usage", `${source}: must be one of ${words.join(", ")}`);
-  };
+function outputFormat(text: string, source: string): (typeof outputFormats)[number] {
+  const known = outputFormats.find((each) => each === text);
+  if (known !== undefined) return known;
+  throw new VaultError("usage", `${source}: must be one of ${outputFormats.join(", ")}`);
+}
 
 function trueOrFalse(text: string, source: string): boolean {
   if (["true", "false"].includes(text)) return text === "true";
@@ -258,7 +256,7 @@ export const settingDefinitions = {
     env: "VAULTSVC_OUTPUT",
     key: "output",
     fallback: "table",
-    parse: word(outputFormats),
+    parse: outputFormat,
     help: "table, json or ndjson (table)",
   },
   pagerCommand: {

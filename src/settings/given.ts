@@ -5,9 +5,8 @@ import { VaultError } from "../errors.ts";
 export interface Sourced {
   text: string;
   source: string;
-  fromFlag: boolean;
-  /** From a profile, in which secrets are sealed. */
-  fromProfile?: boolean;
+  /** A profile has secrets sealed. */
+  from: "flag" | "variable" | "profile" | "default";
 }
 
 /** Where secrets and documents come from, besides the command line itself. */
@@ -137,17 +136,18 @@ export interface SettingIo {
  */
 export async function readSecret(
   { sources, redactor }: { sources: ValueSources; redactor: Pick<SettingIo["redactor"], "add"> },
-  { text, source, fromFlag }: Sourced,
+  { text, source, from }: Sourced,
   how?: "exactly",
 ): Promise<string> {
-  if (fromFlag && isLiteral(text))
+  if (from === "flag" && isLiteral(text))
     sources.warn(secretSeen(source, `${source} @FILE, - or env:NAME`));
   // A secret in a variable that begins with @ is taken for a path, and not shown.
-  const exact = fromFlag
-    ? await readExactly(text, source, sources)
-    : text.startsWith("@")
-      ? await sources.read(text.slice(1), source, "the file that it names")
-      : text;
+  const exact =
+    from === "flag"
+      ? await readExactly(text, source, sources)
+      : text.startsWith("@")
+        ? await sources.read(text.slice(1), source, "the file that it names")
+        : text;
   const value = how === "exactly" ? exact : meant(exact, source);
   redactor.add(value);
   return value;

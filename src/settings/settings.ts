@@ -44,9 +44,7 @@ export function resolveSettings(
 ): Settings {
   const values = Object.fromEntries(
     settingNames.map((name) => {
-      const { fallback: text } = definitionOf(name);
-      const byDefault = text && { text, source: "default", fromFlag: false };
-      const found = findSetting(name, flags, env, profile) ?? byDefault;
+      const found = findSetting(name, flags, env, profile);
       return [name, found && parseSetting(name, found, flags.profile)];
     }),
   ) as Values;
@@ -74,27 +72,29 @@ export function parseSetting(
     const inProfile = profile === undefined ? [] : ["--profile", String(profile)];
     const next = [command`vault config set ${key ?? name} VALUE ${inProfile}`];
     const said = new VaultError(error.code, error.message + unseenIn(found.text), error.facts);
-    throw found.fromProfile === true ? said.with({ next }) : said;
+    throw found.from === "profile" ? said.with({ next }) : said;
   }
 }
 
 /** How the settings are read: see `createSettings`. */
 export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";
 
-/** A setting as it was given, unchecked, with its source; undefined if it was not given. */
+/** A setting as it was given, unchecked, with its source; else its default, if it has one. */
 export function findSetting(
   name: SettingName,
   flags: GivenFlags,
   env: Readonly<Record<string, string | undefined>>,
   profile: Profile,
 ): Sourced | undefined {
-  const { env: variable = "", key } = definitionOf(name);
+  const { env: variable = "", key, fallback } = definitionOf(name);
   const flag = flags[name];
-  if (flag !== undefined) return { text: String(flag), source: flagOf(name), fromFlag: true };
-  if (env[variable]) return { text: env[variable], source: variable, fromFlag: false };
+  if (flag !== undefined) return { text: String(flag), source: flagOf(name), from: "flag" };
+  if (env[variable]) return { text: env[variable], source: variable, from: "variable" };
   const text = key === undefined ? undefined : profileValue(profile, key);
-  if (text === undefined) return undefined;
-  return { text, source: `config key ${key}`, fromFlag: false, fromProfile: true };
+  if (text !== undefined) return { text, source: `config key ${key}`, from: "profile" };
+  return fallback === undefined
+    ? undefined
+    : { text: fallback, source: "default", from: "default" };
 }
 
 type RequiredName = {

@@ -75,7 +75,7 @@ const isCertificate = (pem: string): boolean =>
  * @throws `invalid-input`, which names the source
  */
 async function chooseProxy(target: URL, given: Sourced | undefined, io: SettingIo) {
-  if (given?.fromFlag === true) {
+  if (given?.from === "flag") {
     const isSecret = !isLiteral(given.text) || /:[^/]*@/.test(given.text);
     return parseProxy(isSecret ? await readSecret(io, given) : given.text, given.source, io);
   }

@@ -197,7 +197,7 @@ describe("values", () => {
   const sources = made();
   const secret = async (text: string, from = sources, how?: "exactly"): Promise<string> => {
     const io = { sources: from, redactor: new Redactor() };
-    return await readSecret(io, { text, source: "--api-key", fromFlag: true }, how);
+    return await readSecret(io, { text, source: "--api-key", from: "flag" }, how);
   };
 
   test.each([
@@ -220,14 +220,14 @@ describe("values", () => {
   test("a variable and a profile are read as flags are", async () => {
     const io = { sources, redactor: new Redactor() };
     for (const text of ["@marked", marked("secret")])
-      expect(await readSecret(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
+      expect(await readSecret(io, { text, source: "VAULTSVC_API_KEY", from: "variable" })).toBe(
         "secret",
       );
   });
 
   test("a secret in a variable that begins with @ is no path that a message shows", async () => {
     const io = { sources, redactor: { add: () => undefined } };
-    const given = { text: "@pass word", source: "VAULTSVC_STATE_KEY", fromFlag: false };
+    const given = { text: "@pass word", source: "VAULTSVC_STATE_KEY", from: "variable" as const };
     await expect(readSecret(io, given)).rejects.toThrow(
       /^VAULTSVC_STATE_KEY: cannot read the file that it names \(ENOENT\)$/,
     );
