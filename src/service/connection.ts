@@ -146,7 +146,6 @@ type Connected = buildConnector.Callback;
  */
 function openSocket(
   route: Route,
-  /** Certificates (PEM) to trust instead of Node's own list. */
   ca: readonly string[] | undefined,
   signal: AbortSignal,
   connected: Connected,
