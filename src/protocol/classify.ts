@@ -104,30 +104,8 @@ const foreignRules: readonly ErrorRule[] = [
   { is: "missing", http: [404, 405] },
 ];
 
-/** An entry of `responseStatus.detailedErrors`, as rules match it. */
-interface Detail {
-  property: string;
-  wording: string;
-}
-
 /** The class of an ERROR answer; `service` if no rule matches. */
-export function classify(answer: Answer): ErrorClass {
-  const details = readDetails(answer.body);
-  const table = object(answer.body["responseStatus"]) === undefined ? foreignRules : errorRules;
-  const is =
-    table.find((candidate) => matches(candidate, answer.httpStatus, details))?.is ?? "service";
-  // A 5xx says that something broke, unless the service's own words refuse the credentials.
-  return answer.httpStatus >= 500 && is !== "credentials" ? "server" : is;
-}
-
-function matches(rule: ErrorRule, httpStatus: number, details: readonly Detail[]): boolean {
-  if (rule.http !== undefined && !rule.http.includes(httpStatus)) return false;
-  return details.some(
-    (d) => (rule.property?.test(d.property) ?? true) && (rule.wording?.test(d.wording) ?? true),
-  );
-}
-
-function readDetails(body: Record<string, unknown>): Detail[] {
+export function classify({ body, httpStatus }: Answer): ErrorClass {
   const { code, message, details } = errorStatus(body);
   const told = details.map(({ property, message: said, reasons }) => ({
     property,
@@ -135,7 +113,16 @@ function readDetails(body: Record<string, unknown>): Detail[] {
   }));
   // Code and message of the status are matched too, also in an answer without details.
   const status = withoutPaths(`${code} ${message}`).replaceAll(/[-_]/g, " ");
-  return [...told, { property: "", wording: status }];
+  const all = [...told, { property: "", wording: status }];
+  const table = object(body["responseStatus"]) === undefined ? foreignRules : errorRules;
+  const rule = table.find(
+    ({ http, property, wording }) =>
+      (http?.includes(httpStatus) ?? true) &&
+      all.some((d) => (property?.test(d.property) ?? true) && (wording?.test(d.wording) ?? true)),
+  );
+  const is = rule?.is ?? "service";
+  // A 5xx says that something broke, unless the service's own words refuse the credentials.
+  return httpStatus >= 500 && is !== "credentials" ? "server" : is;
 }
 
 /** What `responseStatus` says of an error; whatever is not a text is empty. */
