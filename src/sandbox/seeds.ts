@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
-import { isCreditCard, isOnline, kinds } from "../protocol/endpoints.ts";
+import { isCreditCard, isOnline, kinds, type Kind } from "../protocol/endpoints.ts";
 import * as fields from "../protocol/fields.ts";
 import { parseList } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -67,14 +67,7 @@ export function parseSeed(text: string, source: string): readonly VaultInput[] {
   const hint =
     'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
   const inputs = Array.from(parseList(text, source, hint), ({ value }, index) => {
-    const where = `${source}: vault ${index + 1}`;
-    const { kind } = checkGiven(kindOf, value, where, undefined, "place");
-    const fitting = {
-      ...everyVault,
-      ...(isCreditCard(kind) ? card : note),
-      ...(isOnline(kind) ? online : offline),
-    };
-    checkGiven(fields.objectOf(fitting, rule), value, where, undefined, "place");
+    checkGiven(anyVault, value, `${source}: vault ${index + 1}`, undefined, "place");
     // Not the checked one: a device keeps what the interface does not name.
     return value as VaultInput;
   });
@@ -86,14 +79,8 @@ export function parseSeed(text: string, source: string): readonly VaultInput[] {
 }
 
 const text = z.string({ error: "must be text" });
-const rule = "the vault must be an object";
-const kindOf = z.looseObject(
-  { kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }) },
-  { error: rule },
-);
-
 const everyVault = {
-  ...kindOf.shape,
+  kind: z.enum(kinds),
   label: z.exactOptional(text),
   /** Key-value pairs that an info call returns. */
   metadata: z.exactOptional(fields.metadata),
@@ -114,6 +101,16 @@ const online = {
   /** The device that starts must match; any device, if absent. */
   device: z.exactOptional(fields.device),
 };
+
+const rule = "the vault must be an object";
+const ofKind = (kind: Kind) => {
+  const contents = isCreditCard(kind) ? card : note;
+  const ofMode = isOnline(kind) ? online : offline;
+  return fields.objectOf({ ...everyVault, kind: z.literal(kind), ...contents, ...ofMode }, rule);
+};
+const anyVault = z.discriminatedUnion("kind", [ofKind(kinds[0]), ...kinds.slice(1).map(ofKind)], {
+  error: ({ code }) => (code === "invalid_union" ? `must be one of ${kinds.join(", ")}` : rule),
+});
 
 /** Description of a vault to create, with fields of its kind. A seed file is a list of these. */
 export type VaultInput = z.infer<z.ZodMiniObject<typeof everyVault>> &
