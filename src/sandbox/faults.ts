@@ -128,17 +128,11 @@ export function answerWith(fault: FaultAction | undefined, answer: () => Outcome
   if (fault === undefined) return outcome;
   if (typeof fault === "object")
     return "delayMs" in fault ? { ...outcome, ...fault } : serverError(fault.errorAfter);
+  if (fault === "garbage")
+    return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
+  if (fault !== "no-credentials")
+    return { ...outcome, transport: fault === "drop-after" ? "drop" : fault };
   const { vault, ...body } = outcome.body as Record<string, object>;
-  switch (fault) {
-    case "drop-after":
-      return { ...outcome, transport: "drop" };
-    case "cut":
-    case "hang":
-      return { ...outcome, transport: fault };
-    case "garbage":
-      return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
-    case "no-credentials":
-      if (vault === undefined) return outcome;
-      return { ...outcome, body: { ...body, vault: { ...vault, credentials: undefined } } };
-  }
+  if (vault === undefined) return outcome;
+  return { ...outcome, body: { ...body, vault: { ...vault, credentials: undefined } } };
 }

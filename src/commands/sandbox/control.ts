@@ -3,7 +3,7 @@ import { command, vaultArgument, type OptionValues } from "../../cli/command.ts"
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
@@ -39,51 +39,48 @@ export async function call<T>(
   });
 }
 
-/** A command that asks the sandbox for one thing. */
-const steering = <Name extends "stop" | "reset">(
+type Steered = "stop" | "reset" | "lock" | "unlock" | "fault";
+
+/** Asks the sandbox for one thing, and says what it has done. */
+async function steer<Name extends Steered>(
+  app: App,
+  options: Options & { vault?: string },
   name: Name,
   told: (document: Document<`sandbox ${Name}`>) => string,
-) =>
-  command({
-    options: control,
-    examples: [`vault sandbox ${name}`, `vault sandbox ${name} --ready-file ./sandbox.json`],
-    async run(app, options) {
-      const document = await call<Document<`sandbox ${Name}`>>(app, options, `POST ${name}`);
-      await app.io.output.printDone(document, told(document));
-    },
-  });
+  given?: object,
+): Promise<void> {
+  const { vault } = options;
+  const route = vault === undefined ? name : `${name}/${encodeURIComponent(vault)}`;
+  const document = await call<Document<`sandbox ${Name}`>>(app, options, `POST ${route}`, given);
+  await app.io.output.printDone(document, told(document));
+}
 
-export const stop = steering("stop", ({ stopped }) => `Stopped the sandbox at ${stopped}.`);
+export const stop = command({
+  options: control,
+  examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
+  run: async (app, options) =>
+    await steer(app, options, "stop", ({ stopped }) => `Stopped the sandbox at ${stopped}.`),
+});
 
-export const reset = steering(
-  "reset",
-  ({ vaults }) =>
-    `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
-);
+const renewed = "and removed all faults. The new credentials are in the ready file.";
 
-const changing = (route: "lock" | "unlock") =>
+export const reset = command({
+  options: control,
+  examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
+  run: async (app, options) =>
+    await steer(app, options, "reset", ({ vaults }) => `Reset ${vaults} vaults ${renewed}`),
+});
+
+const changing = (name: "lock" | "unlock") =>
   command({
     // Of the sandbox: the state may not know it.
     arguments: {
-      vault: {
-        term: "<vault>",
-        help: "UUID or label of the vault",
-        values: vaultArgument.values,
-      },
+      vault: { term: "<vault>", help: "UUID or label of the vault", values: vaultArgument.values },
     },
     options: control,
-    examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
-    async run(app, options) {
-      const path = `POST ${route}/${encodeURIComponent(options.vault)}` as const;
-      const changed = await call<Document<"sandbox lock">>(app, options, path).catch(
-        (cause: unknown) => {
-          const error = asVaultError(cause);
-          const next = [wayTo`vault sandbox status ${asGiven(options)}`];
-          throw error.code === "invalid-input" ? error.with({ next }) : error;
-        },
-      );
-      await app.io.output.printDone(changed, `${changed.uuid} is ${changed.status}`);
-    },
+    examples: [`vault sandbox ${name} $VAULT`, `vault sandbox ${name} $VAULT --json`],
+    run: async (app, options) =>
+      await steer(app, options, name, ({ uuid, status }) => `${uuid} is ${status}`),
   });
 export const lock = changing("lock");
 export const unlock = changing("unlock");
@@ -109,11 +106,9 @@ export const fault = command({
   ],
   async run(app, options) {
     const { faults, clear = false } = options;
-    const given = { faults, clear };
-    const document = await call<Document<"sandbox fault">>(app, options, "POST fault", given);
-    const { armed } = document;
-    const words = armed === 0 ? "No faults." : `${count(armed, "fault")} set.`;
-    await app.io.output.printDone(document, words);
+    const told = ({ armed }: Document<"sandbox fault">): string =>
+      armed === 0 ? "No faults." : `${count(armed, "fault")} set.`;
+    await steer(app, options, "fault", told, { faults, clear });
   },
 });
 
