@@ -71,7 +71,7 @@ export interface Basics {
  * `fixes-configuration` reports the problem of an invalid profile, with the settings without it,
  * and treats a missing profile as empty.
  * @throws what `configDirectory`, `findProfile` and `resolveSettings` throw; with `lenient` for the
- * directory and an invalid output alone
+ * directory alone
  */
 export function createSettings(
   host: Host,
@@ -97,10 +97,9 @@ export function createSettings(
     problem = error;
     const { VAULTSVC_OUTPUT } = env;
     const isKnown = outputFormats.some((format) => format === VAULTSVC_OUTPUT);
-    const ofOutput = mode === "lenient" || isKnown ? { VAULTSVC_OUTPUT } : {};
     settings = fixes
       ? resolveSettings(flags, env, {})
-      : resolveSettings(defined({ output: flags.output }), ofOutput, {});
+      : resolveSettings(defined({ output: flags.output }), isKnown ? { VAULTSVC_OUTPUT } : {}, {});
   }
   const part: SettingsPart = {
     ...settings,

@@ -28,7 +28,6 @@ export interface SettingDefinition {
    * @throws `usage` or `invalid-input`, which names `source`, the flag, variable or config key
    */
   parse?: (text: string, source: string) => unknown;
-  /** For `--help` and the README. */
   help: string;
 }
 
@@ -53,7 +52,6 @@ export function parseBaseUrl(text: string, source: string): URL {
 
 const anyText = (text: string): string => text;
 
-/** A text that passes a check. */
 const checked =
   (check: (text: string, source: string) => unknown) =>
   (text: string, source: string): string => {
@@ -61,7 +59,6 @@ const checked =
     return text;
   };
 
-/** A valid text; the rule continues the name of its flag. */
 const valid = (isValid: (text: string) => boolean, rule: string) =>
   checked((text, source) => {
     if (!isValid(text)) throw invalid(source, rule);

@@ -131,12 +131,12 @@ export function matchesNoProxy(target: URL, list: string): boolean {
 /** A host name without the brackets of IPv6 and without a final dot. */
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$|\.$/g, "");
 
-/** Whether an address is in a range; false if the range is not valid. */
+/** Whether an address is in a range; in one that is not valid is none. */
 function isInRange(address: string, range: string): boolean {
   const family = (ip: string): "ipv4" | "ipv6" => (isIP(ip) === 4 ? "ipv4" : "ipv6");
   const whole = isIP(range) === 4 ? 32 : 128;
   const [, net = range, bits = whole] = /^(.+)\/(\d+)$/.exec(range) ?? [];
   const ranges = new BlockList();
-  const isValid = attempt(() => ranges.addSubnet(net, Number(bits), family(net)) ?? true);
-  return isValid === true && ranges.check(address, family(address));
+  attempt(() => ranges.addSubnet(net, Number(bits), family(net)));
+  return ranges.check(address, family(address));
 }
