@@ -1,6 +1,7 @@
+import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { parseDevice, uuid } from "../protocol/fields.ts";
-import { parseJson } from "../protocol/json.ts";
+import { isObject, parseJson } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import type { SettingName } from "./definitions.ts";
 import { configKeys, definitionOf } from "./definitions.ts";
@@ -50,10 +51,9 @@ export function typedValue(setting: SettingName, text: string): ConfigValue {
   const { form } = definitionOf(setting);
   if (form === "number" && Number.isFinite(Number(text))) return Number(text);
   if (form === "boolean") return !["", "0", "false"].includes(text);
-  // A device may also be given as @FILE.
-  return form === "json" && text.trimStart().startsWith("{")
-    ? (parseJson(text) as Readonly<Record<string, unknown>>)
-    : text;
+  // A device may also be given as @FILE; and what is wrong is shown as it stands.
+  const object = form === "json" ? attempt(() => parseJson(text)) : undefined;
+  return isObject(object) ? object : text;
 }
 
 /** A value as tables have it. */

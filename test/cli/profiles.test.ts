@@ -340,9 +340,12 @@ describe.concurrent("vault config", () => {
     const machine = bare();
     await machine.ok(...init);
     const path = join(machine.configDir, "config.json");
-    writeFileSync(path, textOf(machine).replace('"baseUrl"', '"timeout": "soon", "baseUrl"'));
+    const wrong = '"timeout": "soon", "device": "{", "baseUrl"';
+    writeFileSync(path, textOf(machine).replace('"baseUrl"', wrong));
     expectError(await machine.vault("status", "--json"), "invalid-input", /config key timeout/);
     expect((await machine.ok("config", "list", "--json")).stdout).toContain("soon");
+    expect((await machine.ok("config", "get", "device")).stdout).toBe("{\n");
+    await machine.ok("config", "unset", "device");
     await machine.ok("config", "unset", "timeout");
     await machine.ok("status");
   });
