@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import stringWidth from "string-width";
+import { sameSignalMs } from "./signals.ts";
 import type { DataStream } from "./streams.ts";
 
 export interface Ended {
@@ -27,9 +28,6 @@ export interface ForegroundProgram {
 
 /** Signals that end a program or ask it to do something; this process listens to the others already. */
 const moreSignals = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
-
-/** Time within which a second signal is the same one, sent to the process and to its group (as timeout(1) does), in milliseconds. */
-const sameSignalMs = 100;
 
 /**
  * Runs a program in the process group of this process, so that the terminal's Ctrl-C, Ctrl-Z and changes of its size reach it by

@@ -8,8 +8,8 @@ export interface Interrupts {
   readonly killed: AbortSignal;
 }
 
-/** Time within which a second signal is the same Ctrl-C, sent by both the terminal and the launcher. */
-const sameSignalMs = 100;
+/** Time within which a second signal is the same one: sent by both the terminal and the launcher, or to a process and to its group. */
+export const sameSignalMs = 100;
 
 /** Time in which the program can report the state of its exchange after a second signal. */
 const lastWordsMs = 1000;

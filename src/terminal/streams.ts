@@ -121,16 +121,14 @@ export class MessageStream extends OutputStream {
     const columns = this.isTTY ? this.columns : undefined;
     const ways = wayLines(this.#redaction.redactValue(next), columns, clean === "" ? 0 : 2);
     const shown = columns === undefined ? clean : wrapMessage(clean, columns);
-    await this.#send(shown + ways.map((line) => `${printableLine(line)}\n`).join(""));
+    const below = ways.map((line) => `${printableLine(line)}\n`).join("");
+    await this.queue(shown + below).catch(() => {});
   }
 
   /** Writes one line of JSON. It stays valid even if a secret looks like JSON syntax. */
   async writeJson(value: unknown): Promise<void> {
-    await this.#send(`${jsonText(this.#redaction.redactValue(value))}\n`);
-  }
-
-  async #send(clean: string): Promise<void> {
-    await this.queue(clean).catch(() => {});
+    const line = `${jsonText(this.#redaction.redactValue(value))}\n`;
+    await this.queue(line).catch(() => {});
   }
 }
 
