@@ -94,7 +94,7 @@ type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;
 
-/** Lists, in the given order, vaults whose verdict, lock or counters the change alters. */
+/** Lists, in the given order, vaults whose verdict or lock the change alters. */
 export function whatIfReport(
   { text }: WhatIf,
   log: Log,
@@ -122,7 +122,7 @@ export function whatIfReport(
 /** Tells verdicts apart. */
 function keyOf(log: Log, vault: Vault): string {
   const { verdict, lockedAt, rule } = judge(log, vault);
-  return [verdict, lockedAt, rule, vault.unackedStarts, vault.failedAttempts].join();
+  return [verdict, lockedAt, rule].join();
 }
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
@@ -142,7 +142,7 @@ export function answerOf(
   const [worst = "ok", ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
   const all = (isProblem(worst) && byVerdict.get(worst)) || [];
   const read = worst === "locked" || worst === "at-risk" ? all.slice(0, maxRead) : [];
-  const by = tallyOrigins(read.map(({ vault }) => originOf(log, vault)));
+  const by = originsOf(log, read);
   const unsure = all.filter(({ certainty }) => certainty === "likely").length;
   const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;
   const condition =
@@ -185,18 +185,17 @@ const conditions: Record<Verdict, string> = {
   ok: "ok",
 };
 
-/** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
-function originOf(log: Log, vault: Vault): Omit<Origin, "vaults"> {
-  const { rule, chain } = evidenceOf(log, vault);
-  if (rule === "auto-lock" || rule === "unseen") return { rule };
-  const client = clientOf(chain);
-  return rule === "administrator" ? { rule, ...client } : client;
-}
-
-const tallyOrigins = (origins: readonly Omit<Origin, "vaults">[]): Origin[] =>
-  [...Map.groupBy(origins, (one) => JSON.stringify(one)).values()]
+/** Returns the origins of most of the items that locked vaults, or count toward lockout. */
+function originsOf(log: Log, vaults: readonly Ranked[]): Origin[] {
+  const origins = vaults.map(({ vault }): Omit<Origin, "vaults"> => {
+    const { rule, chain } = evidenceOf(log, vault);
+    if (rule === "auto-lock" || rule === "unseen") return { rule };
+    return defined({ rule: rule === "administrator" ? rule : undefined, ...clientOf(chain) });
+  });
+  return [...Map.groupBy(origins, (one) => JSON.stringify(one)).values()]
     .map((same) => ({ vaults: same.length, ...same[0] }))
     .sort((a, b) => b.vaults - a.vaults);
+}
 
 /** Describes who caused the problem: ` by …`, or of several origins `; 3 by …, 2 by …`. */
 function blame(verdict: Verdict, count: number, read: number, by: readonly Origin[]): string {

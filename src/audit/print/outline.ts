@@ -118,9 +118,8 @@ function vaultRow(vault: VaultReport, { limits }: Rules, section: number | undef
 }
 
 function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {
-  const total = vaults.length + moreChanged;
-  const differ = `${count(total, "vault")} would differ, ${grouped(unchanged)} would not`;
-  return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
+  const differ = `${count(vaults.length + moreChanged, "vault")} would differ`;
+  return `What if ${change}: ${differ}, ${grouped(unchanged)} would not`;
 }
 
 function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table[] {
@@ -132,14 +131,8 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
   return tableOf("What would differ", ["Vault", "Now", "What if"], rows, notes);
 }
 
-const standing = ({ verdict, lockedAt, unackedStarts, failedAttempts }: VaultReport): string =>
-  [
-    verdictWords(verdict) + (lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`),
-    ...said(
-      [unackedStarts > 0, count(unackedStarts, "unacknowledged start")],
-      [failedAttempts > 0, `${count(failedAttempts, "failed attempt")} in a row`],
-    ),
-  ].join("; ");
+const standing = ({ verdict, lockedAt }: VaultReport): string =>
+  verdictWords(verdict) + (lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`);
 
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
 function basisOf(summary: ReplaySummary): Fact[] {
