@@ -137,16 +137,13 @@ function noItems({ sources, skips }: Inputs): VaultError {
   const { count, first } = skips;
   const [line] = first;
   const names = sources.map(({ report }) => report.name).join(", ");
-  const reasons = new Set(sources.map((source) => source.emptiness()));
-  if (line === undefined)
-    return new VaultError("invalid-input", `${names}: no audit items: ${[...reasons].join("; ")}`, {
-      hint: "export the items again, for a time in which the vault was used",
-    });
   const lines = count === 1 ? "its only line" : `all ${grouped(count)} lines`;
-  const problem = `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`;
-  const hint = line.reason.startsWith("invalid time")
+  const problem = line
+    ? `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`
+    : `no audit items: ${[...new Set(sources.map((source) => source.emptiness()))].join("; ")}`;
+  const hint = line?.reason.startsWith("invalid time")
     ? timesHint
-    : "have the items exported as NDJSON, JSON or CSV with a header line, with the UUIDs of vaults; save a spreadsheet as CSV";
+    : "export the items again, as NDJSON, JSON or CSV with a header line, with the UUIDs of vaults; save a spreadsheet as CSV";
   return new VaultError("invalid-input", `${names}: ${problem}`, { hint });
 }
 
