@@ -3,7 +3,7 @@ import { cutWords } from "../audit/explain/report.ts";
 import * as parsers from "../audit/flags.ts";
 import { parseMoment } from "../audit/columns/times.ts";
 import { journalItems } from "../audit/meaning/journal.ts";
-import { roles } from "../audit/read/item.ts";
+import { isProblem, roles, type Verdict, verdicts } from "../audit/read/item.ts";
 import { type Replay, replay } from "../audit/replay.ts";
 import { command, type Command, type OptionValues } from "../cli/command.ts";
 import { listOf, valueOf } from "../cli/values.ts";
@@ -20,13 +20,8 @@ import type { Narrator } from "../terminal/narrator.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkTargets, printReplay } from "./audit-replay/output.ts";
 
-const changes = ["lock-after-failed=", "lock-after-unacked="];
-const columns = roles.map((role) => `${role}=`);
-const conditions = parsers.conditionKeys.map((key) => `${key}=`);
-
 /** Verdicts that --fail-on accepts. */
-const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
-type AuditFinding = (typeof auditFindings)[number];
+const auditFindings = verdicts.filter(isProblem);
 
 const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
   /^\d{1,4}(?:\.\d{1,4}){2}$/.test(text),
@@ -64,7 +59,7 @@ export const descriptor = {
     "--until <time>": "only items up to a time, with verdicts as of then",
     "--where <key=value...>": {
       help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
-      values: { from: "list", values: conditions },
+      values: { from: "list", values: parsers.conditionKeys.map((key) => `${key}=`) },
       parse: parsers.parseWhere,
     },
     "--problems": "only vaults that are locked, at risk or unknown, or have an open exchange",
@@ -72,7 +67,7 @@ export const descriptor = {
     "--map <columns>": {
       requires: ["files"],
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
-      values: { from: "list", values: columns, separated: true },
+      values: { from: "list", values: roles.map((role) => `${role}=`), separated: true },
       parse: parsers.parseMap,
     },
     "--zone <zone>": {
@@ -109,7 +104,7 @@ export const descriptor = {
     },
     "--what-if <change>": {
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
-      values: { from: "list", values: changes },
+      values: { from: "list", values: ["lock-after-failed=", "lock-after-unacked="] },
       parse: change,
     },
     "--fail-on <findings>": {
@@ -261,7 +256,7 @@ const merged = <T>(all: readonly T[] | undefined): T | undefined =>
   all && (Object.assign({}, ...all) as T);
 
 /** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
-function findingOf({ summary }: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
+function findingOf({ summary }: Replay, failOn: readonly Verdict[]): VaultError | undefined {
   const { verdicts, inputs, skippedLines } = summary;
   const conditions = [...new Set(failOn)];
   const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
