@@ -40,13 +40,10 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const evidence = evidenceOf(log, vault);
   const { verdict, certainty, reason, lockedAt, chain, before, since } = evidence;
   const isEnded = verdict === "locked" || verdict === "deleted";
-  const state: VaultReport["state"] = isEnded
-    ? verdict
-    : vault.pending > 0
-      ? "exchange-open"
-      : "active";
+  const isOpen = !isEnded && vault.pending > 0;
+  const state: VaultReport["state"] = isEnded ? verdict : isOpen ? "exchange-open" : "active";
   const isStart = (one: VaultEvent): boolean => one.seen.time === lastStart && countsAsStart(one);
-  const start = state === "exchange-open" ? before.findLast(isStart) : undefined;
+  const start = isOpen ? before.findLast(isStart) : undefined;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
   const exchange: VaultReport["exchange"] = start && {
     operation: vault.pending === 2 ? "update" : "get",
