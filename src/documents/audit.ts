@@ -56,15 +56,7 @@ const cause = z.object({
   replacedBy: optional(item),
 });
 
-const contradictionKinds = Object.keys(contradictions) as Contradiction[];
-const contradiction = z.object({ kind: z.enum(contradictionKinds), text, item });
-
-const timelineEvent = z.object({
-  item,
-  /** Whether it is part of the cause of the lock, and whether it locked the vault. */
-  isCause: z.boolean(),
-  locks: z.boolean(),
-});
+const kind = z.enum(Object.keys(contradictions) as Contradiction[]);
 
 /** The open exchange, by the item of its start. */
 const exchange = z.object({ operation, tokenExpiry: time, expired: z.boolean(), item });
@@ -89,13 +81,13 @@ const vault = z.object({
   /** Items that count toward lockout, oldest first, if the vault is not locked. */
   counting: z.array(item),
   /** The first ones. */
-  contradictions: z.array(contradiction),
+  contradictions: z.array(z.object({ kind, text, item })),
   /** Sentences on what else the log shows, like refused acknowledgements, or calls since a lock. */
   explanation: z.array(text),
   /** What to do, without a command; `next` has the commands. */
   advice: z.object({ steps: z.array(text), next }),
-  /** The newest events, with --timeline. */
-  timeline: optional(z.array(timelineEvent)),
+  /** The newest events, with --timeline: each may be part of the cause of the lock, or be what locked. */
+  timeline: optional(z.array(z.object({ item, isCause: z.boolean(), locks: z.boolean() }))),
   timelineOmitted: optional(count),
 });
 
@@ -178,7 +170,6 @@ const summary = {
   withoutVault: count,
   duplicates: count,
 };
-const replaySummary = z.object(summary);
 
 /** With -o ndjson, a vault a line; the last line is an event. */
 export const auditReplay = z.union([z.object({ ...summary, vaults: z.array(vault) }), vault]);
@@ -194,4 +185,4 @@ export type Column = z.infer<typeof column>;
 export type Columns = z.infer<typeof columns>;
 export type InputReport = z.infer<typeof input>;
 export type Rules = z.infer<typeof rules>;
-export type ReplaySummary = z.infer<typeof replaySummary>;
+export type ReplaySummary = Omit<z.infer<typeof auditSummary>, "event">;
