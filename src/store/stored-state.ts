@@ -15,7 +15,7 @@ import type {
 } from "../exchange/records.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { KeySource } from "../secrets/keys.ts";
-import { keyIdOf, unseal } from "../secrets/sealing.ts";
+import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
 import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
@@ -90,8 +90,8 @@ export abstract class StoredState implements Store {
     waiting: Waiting,
     offers?: boolean,
   ): Promise<StoredVaultSession>;
-  /** Makes sure, before a vault is created, that its credentials can be sealed and stored. */
-  protected abstract prepareCreation(): Promise<void>;
+  /** The key that seals it: a new one where nothing is sealed yet, durable and named before it is used. */
+  abstract prepareKey(): Promise<SealingKey>;
   abstract now(): number;
   /**
    * Makes the state and its key as far as they are missing, durable before it returns; a second
@@ -157,7 +157,7 @@ export abstract class StoredState implements Store {
   }
 
   async beginCreation({ id, service, kind, externalRef }: Creation): Promise<void> {
-    await this.prepareCreation();
+    await this.prepareKey();
     const detail = { kind, externalRef, by: this.parts.by };
     const entry = { at: this.time(), service, exchange: id, event: "creating", detail };
     await this.record(appendingAlone(this.dialect, entry));

@@ -3,7 +3,7 @@ import type { Breaker } from "../exchange/breaker.ts";
 import type { Lock } from "../documents/state.ts";
 import type { Clock, VaultSession, Waiting } from "../exchange/ports.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { Intent, VaultRecord } from "../exchange/records.ts";
+import type { VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { retryWhileBusy } from "../files/lock-file.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
@@ -25,6 +25,7 @@ interface SessionState {
   readonly breakersKnown: Map<string, Breaker>;
   now(): number;
   time(): string;
+  prepareKey(): Promise<SealingKey>;
 }
 
 /**
@@ -39,6 +40,8 @@ export abstract class StoredVaultSession<
   protected readonly state: State;
   /** As of the last step that was written. */
   #vault: VaultRows | null = null;
+  /** Seals what was read; null until it is needed. A later one of the state never takes its place. */
+  protected key: SealingKey | null = null;
   /** Nothing is written from then on. */
   protected isReleased = false;
   /** Settles when no step is being written. */
@@ -50,10 +53,7 @@ export abstract class StoredVaultSession<
     this.uuid = uuid.toLowerCase();
   }
 
-  abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
-  /** The key that seals what was read: a new one where nothing is sealed yet. */
-  protected abstract key(): Promise<SealingKey>;
   /** Reads the vault in one transaction; returns the rows of each statement. */
   protected abstract ask(statements: readonly Statement[]): Promise<readonly unknown[][]>;
   /**
@@ -67,6 +67,7 @@ export abstract class StoredVaultSession<
     isLast: boolean,
   ): Promise<number>;
 
+  readonly recordIntent = this.#step(exchanges.recordIntent);
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
   readonly recordStarted = this.#step(exchanges.recordStarted);
   readonly hold = this.#step(exchanges.hold);
@@ -80,10 +81,6 @@ export abstract class StoredVaultSession<
   readonly resetCounters = this.#step(vaults.resetCounters);
   readonly setLabel = this.#step(vaults.setLabel);
   readonly forget = this.#step(vaults.forget);
-
-  async recordIntent(intent: Intent): Promise<void> {
-    await this.run((rows) => exchanges.recordIntent(rows, intent));
-  }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
     await this.run((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
@@ -108,12 +105,12 @@ export abstract class StoredVaultSession<
 
   async credentials(generation: number): Promise<Credentials> {
     const rows = await this.stored();
-    return rows.openPair(rows.kept(generation), await this.key());
+    return rows.openPair(rows.kept(generation), await this.#sealing());
   }
 
   async token(exchangeId: string): Promise<string> {
     const rows = await this.stored();
-    return rows.openToken(rows.exchangeIn(exchangeId), await this.key());
+    return rows.openToken(rows.exchangeIn(exchangeId), await this.#sealing());
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
@@ -145,7 +142,7 @@ export abstract class StoredVaultSession<
     const written = this.#written.then(async () => {
       const stored = await this.stored(prints);
       const { by } = this.state.parts;
-      const before = stored.with({ at: this.state.time(), by, key: await this.key() });
+      const before = stored.with({ at: this.state.time(), by, key: await this.#sealing() });
       try {
         const after = before.copy();
         const result = step(after);
@@ -195,9 +192,16 @@ export abstract class StoredVaultSession<
     return (this.#vault = rows.with({ version }));
   }
 
+  async #sealing(): Promise<SealingKey> {
+    return (this.key ??= await this.state.prepareKey());
+  }
+
   now(): number {
     return this.state.now();
   }
+
+  /** The operating system lets a process have a lock as long as it lives. */
+  async ensureHeld(): Promise<void> {}
 }
 
 /** How long a process that waits for a lock may take to notice that it is free, in milliseconds. */

@@ -4,7 +4,6 @@ import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { columnsOf, readVault, writingBeside } from "../document.ts";
@@ -24,12 +23,6 @@ const neededMs = 5000;
 /** How long a step waits for the tables, in milliseconds. */
 const steppingMs = 5000;
 
-/** A vault, with the key that seals its state, and the id of that. */
-interface Leased extends Owner {
-  key: SealingKey;
-  stateId: string;
-}
-
 /** What a statement sets of a row whose vault is held, and of one that nobody holds. */
 const renewed = `ends_at = ${ahead(leaseMs)}`;
 const free = "holder = NULL, ends_at = NULL";
@@ -42,14 +35,12 @@ const ours = "service = $1 AND uuid = $2 AND epoch = $3";
  * nobody else takes it before. A step changes the row if its epoch and version are still ours.
  */
 export class LeasedVault extends StoredVaultSession<SharedStore> {
-  readonly #of: Leased;
   readonly #epoch: string;
   readonly #timer: NodeJS.Timeout;
   #renewedAt: Instant;
 
-  private constructor(store: SharedStore, of: Leased, epoch: string, taken: Instant) {
+  private constructor(store: SharedStore, of: Owner, epoch: string, taken: Instant) {
     super(store, of);
-    this.#of = of;
     this.#epoch = epoch;
     this.#renewedAt = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
@@ -62,7 +53,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
    */
   static async take(
     store: SharedStore,
-    of: Leased,
+    of: Owner,
     waiting: Waiting,
   ): Promise<{ session: LeasedVault; facts: Row | undefined; read: Row[][] }> {
     const { schema, clock, by, database } = store.parts;
@@ -101,7 +92,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
    * Makes sure that enough is left of the lease to send a request, and renews it if not.
    * @throws `busy` if somebody else may hold the vault by now
    */
-  async ensureHeld(): Promise<void> {
+  override async ensureHeld(): Promise<void> {
     const isEnough = (): boolean =>
       since(this.state.parts.clock, this.#renewedAt) < leaseMs - neededMs;
     if (isEnough()) return;
@@ -120,10 +111,6 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
     ).catch(() => undefined);
   }
 
-  protected async key(): Promise<SealingKey> {
-    return await Promise.resolve(this.#of.key);
-  }
-
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
     return await this.state.parts.database.transact(statements);
   }
@@ -138,7 +125,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
     const { clock, database } = this.state.parts;
     const [was, open] = [before.open, after.open];
     if (open?.state === "ending" && was?.id === open.id && was.state !== "ending")
-      this.#keep(after, open);
+      await this.#keep(after, open);
     let { version } = before;
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
@@ -173,7 +160,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
       const own = `UPDATE ${prefix}vaults SET ${set}${isLast ? free : renewed}, version = version + 1
         WHERE service = ${put(service)} AND uuid = ${put(uuid)} AND epoch = ${put(this.#epoch)} AND version = ${put(before.version)} AND holder IS NOT NULL
           AND EXISTS (SELECT FROM ${dialect.open})
-          AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(this.#of.key.id)})
+          AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(after.sealing.id)})
           AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
       const parts = writingBeside(dialect, before, after, "own").map(
         (part, n) => `part${n} AS (${part(put)})`,
@@ -182,15 +169,14 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
     });
   }
 
-  async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
+  async #notWritten(version: number, { uuid, seen, sealing }: VaultRows): Promise<Error> {
     const { schema, database } = this.state.parts;
     const [row] = await database.query({
       sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
         SELECT FROM ${schema}.vaults WHERE ${ours} AND version = $4 AND holder IS NOT NULL) AS held`,
       values: [this.service, uuid, this.#epoch, version],
     });
-    if (row?.["key"] !== this.#of.key.id)
-      return lockLost(uuid, "the key of the state was replaced");
+    if (row?.["key"] !== sealing.id) return lockLost(uuid, "the key of the state was replaced");
     return row["held"] === true && seen !== null
       ? new BreakerChanged("the circuit breaker has changed")
       : lost(uuid);
@@ -227,13 +213,19 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
   }
 
   /** Keeps an exchange here before its end call: a failover can lose the database's copy. */
-  #keep(rows: VaultRows, exchange: ExchangeRow): void {
-    const { key, stateId } = this.#of;
+  async #keep(rows: VaultRows, exchange: ExchangeRow): Promise<void> {
+    const { about } = await this.state.ready();
     const { service, uuid, at } = rows;
     const { id, kind, operation, tokenExpiry, newGeneration } = exchange;
     const made = rows.kept(newGeneration);
-    const of = { service, uuid, state: stateId, at: Date.parse(at), fingerprint: made.fingerprint };
-    this.state.parts.outbox.keep(key, of, {
+    const of = {
+      service,
+      uuid,
+      state: about.state,
+      at: Date.parse(at),
+      fingerprint: made.fingerprint,
+    };
+    this.state.parts.outbox.keep(rows.sealing, of, {
       exchangeId: id,
       kind,
       operation: operation as Operation,

@@ -65,8 +65,8 @@ export class PostgresStore extends StoredState {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const { key, about } = await this.ready();
-    const of = { service, uuid: uuid.toLowerCase(), key, stateId: about.state };
+    const { key } = await this.ready();
+    const of = { service, uuid: uuid.toLowerCase() };
     const { session, facts, read } = await LeasedVault.take(this, of, waiting);
     try {
       session.learn(read);
@@ -151,8 +151,8 @@ export class PostgresStore extends StoredState {
     return rows;
   }
 
-  protected async prepareCreation(): Promise<void> {
-    await this.ready();
+  async prepareKey(): Promise<SealingKey> {
+    return (await this.ready()).key;
   }
 
   /** What the state says of itself, read once, or again. */

@@ -2,7 +2,7 @@ import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { StoredWhole, type StateFacts } from "../whole/stored-whole.ts";
-import { marksIn } from "../whole/marks.ts";
+import { marksIn, type Marks } from "../whole/marks.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import type { Row as WholeRow } from "../tables.ts";
@@ -36,7 +36,7 @@ export interface SharedParts extends StateParts {
 
 export type SharedStore = StoredState & {
   parts: SharedParts;
-  ready(): Promise<{ key: SealingKey }>;
+  ready(): Promise<{ about: Pick<Marks, "state">; key: SealingKey }>;
 };
 
 export class PostgresWhole extends StoredWhole<SharedStore> {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { Intent } from "../../exchange/records.ts";
+import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
@@ -136,12 +136,12 @@ export class SqliteState extends StoredState {
     );
   }
 
-  protected async prepareCreation(): Promise<void> {
+  override async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
     ensureRoom(this.parts.directory);
+    await super.beginCreation(creation);
   }
 
-  /** The key, which the state names on return: a new one where it had none. Call it before sealing. */
   async prepareKey(): Promise<SealingKey> {
     const { keyring } = this.parts;
     const named = await this.database.read(keyIdIn);
@@ -160,16 +160,10 @@ export class SqliteState extends StoredState {
 /** A vault that this process locked; it writes nothing once a next holder has written. */
 class LockedVault extends StoredVaultSession<SqliteState> {
   readonly #release: () => void;
-  #key: SealingKey | null = null;
 
   constructor(state: SqliteState, of: Owner, release: () => void) {
     super(state, of);
     this.#release = release;
-  }
-
-  /** The operating system holds the lock as long as this process lives. */
-  async ensureHeld(): Promise<void> {
-    await Promise.resolve();
   }
 
   async release(): Promise<void> {
@@ -178,22 +172,21 @@ class LockedVault extends StoredVaultSession<SqliteState> {
     await Promise.resolve();
   }
 
-  /** What follows ① needs room, too. */
-  override async recordIntent(intent: Intent): Promise<void> {
-    ensureRoom(this.state.parts.directory);
-    await super.recordIntent(intent);
-  }
-
-  protected async key(): Promise<SealingKey> {
-    return (this.#key ??= await this.state.prepareKey());
-  }
-
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
-    return await this.state.database.read((db) => statements.map((each) => rowsIn(db, each)));
+    const { parts, database } = this.state;
+    const [keyId, rows] = await database.read((db) => [
+      keyIdIn(db),
+      statements.map((statement) => rowsIn(db, statement)),
+    ]);
+    this.key = keyId === null ? null : await parts.keyring.key(keyId);
+    return rows;
   }
 
   protected async writeStep(before: VaultRows, after: VaultRows): Promise<number> {
     const { uuid, service, seen, vault } = after;
+    // What follows ① needs room, too.
+    if (after.journal.some(({ event }) => event === "intent"))
+      ensureRoom(this.state.parts.directory);
     return await this.state.database.write((db) => {
       const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
       // What the step has sealed would not open.
