@@ -18,7 +18,6 @@ export const formerTables = [
   "superseded",
   "refusals",
 ] as const;
-export type Former = Record<(typeof formerTables)[number], readonly Row[]>;
 
 /** Makes way for the tables of documents; a table of that name is `vaults_1` then. */
 export const makingWay = (prefix: string): string => `
@@ -30,26 +29,26 @@ export const formerLease = (prefix: string): string =>
   `SELECT uuid, holder, since, "endsAt" FROM ${prefix}leases WHERE "endsAt" > clock_timestamp() AND since <= clock_timestamp()`;
 
 /** The former table of a part. */
-export const formerTable = (prefix: string, table: keyof Former): string =>
+export const formerTable = (prefix: string, table: string): string =>
   `SELECT * FROM ${prefix}${table === "vaults" ? "vaults_1" : table}${table === "exchanges" ? " ORDER BY seq" : ""}`;
 
 export const droppingFormer = (prefix: string): string =>
   [...formerTables.slice(1), "vaults_1"].map((table) => `DROP TABLE ${prefix}${table};`).join(" ");
 
-/** What the rows are as documents, with the superseded fingerprints and what runs have begun. */
-export type Documents = Record<"vaults" | "spent" | "runs", object[]>;
-
-/** `anew` seals without the state's id, which bound shared values; labels were sealed, too. */
+/**
+ * The rows of the former tables as rows of those of today. `anew` seals without the state's id, which
+ * bound shared values; labels were sealed, too.
+ */
 export function documentsOf(
-  former: Former,
+  former: Readonly<Record<string, readonly Row[]>>,
   anew: (place: VaultPlace, value: string) => string,
   openLabel: (place: VaultPlace, label: string) => string = (_, label) => label,
-): Documents {
+): Record<"vaults" | "spent" | "runs", object[]> {
   const [credentials, exchanges, superseded, refusals] = formerTables
     .slice(1)
-    .map((table) => Map.groupBy(former[table], (row) => row["vault"] ?? null));
-  const documents: Documents = { vaults: [], spent: [], runs: [] };
-  for (const row of former.vaults) {
+    .map((table) => Map.groupBy(former[table] ?? [], (row) => row["vault"] ?? null));
+  const documents: ReturnType<typeof documentsOf> = { vaults: [], spent: [], runs: [] };
+  for (const row of former["vaults"] ?? []) {
     const { id = null, label } = row;
     const place = { service: String(row["service"]), uuid: String(row["uuid"]) };
     const own = exchanges?.get(id) ?? [];

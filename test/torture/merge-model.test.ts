@@ -283,7 +283,7 @@ const rowOfGeneration = (generation: Generation): CredentialsRow => {
   const pair = { encryptedData: print, payload: "" };
   return credentialsRow(generation, {
     generation: generation.number,
-    sealed: sealing.sealPair(generation.number, pair),
+    sealed: sealing.seal("credentials.sealed", generation.number, pair),
     fingerprint: print,
   });
 };
@@ -296,7 +296,7 @@ const rowOfExchange = (store: Store, exchange: Exchange): ExchangeRow => {
     baseGeneration: exchange.base,
     newGeneration: exchange.next,
     startedAt: at(exchange.id),
-    token: isOpen ? sealing.sealToken(id, "token") : null,
+    token: isOpen ? sealing.seal("exchanges.token", id, "token") : null,
     // The number of a pair tells when it was handed out.
     tokenExpiry: exchange.next === null ? null : at(generationOf(store, exchange.next)?.pair ?? 0),
   });

@@ -136,8 +136,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
         this.#renewedAt = sent;
         break;
       } catch (error) {
-        if (codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label)
-          throw labelTaken(after.uuid);
+        if (codeOf(error) === labelTwice) throw labelTaken(after.uuid);
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         const found = await this.#lookUp(version);
         if (found === version + 1) break;
@@ -170,12 +169,10 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
   }
 
   async #notWritten(version: number, { uuid, seen, sealing }: VaultRows): Promise<Error> {
-    const { schema, database } = this.state.parts;
-    const [row] = await database.query({
-      sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
-        SELECT FROM ${schema}.vaults WHERE ${ours} AND version = $4 AND holder IS NOT NULL) AS held`,
-      values: [this.service, uuid, this.#epoch, version],
-    });
+    const { schema } = this.state.parts;
+    const sql = `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
+      SELECT FROM ${schema}.vaults WHERE ${ours} AND version = $4 AND holder IS NOT NULL) AS held`;
+    const [row] = await twice(async () => await this.#transact(sql, version));
     if (row?.["key"] !== sealing.id) return lockLost(uuid, "the key of the state was replaced");
     return row["held"] === true && seen !== null
       ? new BreakerChanged("the circuit breaker has changed")

@@ -98,13 +98,13 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
         sql: `${version1.makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
       });
       await query({ sql: tables(schema).join(";\n") });
-      const former: Partial<Record<keyof version1.Former, WholeRow[]>> = {};
+      const former: Record<string, WholeRow[]> = {};
       for (const table of version1.formerTables)
         former[table] = (await query({ sql: version1.formerTable(prefix, table) })) as WholeRow[];
       const open = (place: VaultPlace, value: string): string =>
         unseal(key, { ...place, state }, value);
       const documents = version1.documentsOf(
-        former as version1.Former,
+        former,
         (place, value) => seal(key, place, open(place, value)),
         open,
       );

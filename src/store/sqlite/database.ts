@@ -48,10 +48,10 @@ function second(db: DatabaseSync): void {
   if (isFormer) db.exec(version1.makingWay(""));
   db.exec(tables);
   if (!isFormer) return;
-  const former: Partial<version1.Former> = Object.fromEntries(
+  const former: Record<string, Row[]> = Object.fromEntries(
     version1.formerTables.map((table) => [table, all<Row>(db, version1.formerTable("", table))]),
   );
-  const documents = version1.documentsOf(former as version1.Former, (_, value) => {
+  const documents = version1.documentsOf(former, (_, value) => {
     noteMeta(db, "key", keyIdOf(value));
     return value;
   });

@@ -1,7 +1,8 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import { endedByStart, openStates, type HoldReason } from "../../exchange/states.ts";
-import { begun, forgotten, lockLost, nothingCarried, update, withPin } from "./rows.ts";
+import { seal } from "../../secrets/sealing.ts";
+import { begun, forgotten, lockLost, nothingCarried, placeOf, update, withPin } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 
 // Steps of an exchange. Each function implements, or helps, the `VaultSession` method of its name.
@@ -29,8 +30,8 @@ export function recordIntent(rows: VaultRows, intent: Intent): void {
   if (run !== undefined) {
     const { digest = null, delivery = null } = run;
     // A digest of few possible contents would tell them: it is sealed.
-    const sealed = digest && rows.seal("exchanges.digest", exchangeId, digest);
-    rows.begunIn = { digest: sealed, delivery };
+    const place = placeOf(rows, "exchanges.digest", exchangeId);
+    rows.begunIn = { digest: digest && seal(rows.sealing, place, digest), delivery };
   }
   rows.log("intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
@@ -95,7 +96,7 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     state: "started",
     outcome: "success",
     newGeneration: generation,
-    token: rows.sealToken(exchangeId, started.token),
+    token: rows.seal("exchanges.token", exchangeId, started.token),
     ...said,
     given: started.given ?? null,
   });

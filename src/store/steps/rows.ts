@@ -204,7 +204,12 @@ export class VaultRows implements Owner {
   kept(number: number | null): CredentialsRow {
     const { uuid } = this.known;
     const row = this.generation(number);
-    if (row === undefined || row.sealed === null) throw notKept(uuid, number);
+    if (row === undefined || row.sealed === null)
+      throw new VaultError(
+        "state",
+        `generation ${number} of vault ${uuid} is not stored in this state`,
+        { uuid, next: [command`vault status ${uuid} --history`] },
+      );
     return row;
   }
 
@@ -240,27 +245,15 @@ export class VaultRows implements Owner {
     return this.key;
   }
 
-  seal(column: VaultPlace["column"], row: string | number, text: string): string {
-    return seal(this.sealing, placeOf(this, column, row), text);
+  /** Seals a pair or a token as JSON: a lone surrogate in a token has no form in UTF-8. */
+  seal(column: VaultPlace["column"], row: string | number, value: Credentials | string): string {
+    return seal(this.sealing, placeOf(this, column, row), JSON.stringify(value));
   }
 
-  sealPair(generation: number, credentials: Credentials): string {
-    return this.seal("credentials.sealed", generation, JSON.stringify(credentials));
-  }
-
-  /**
-   * The pair of a generation.
-   * @throws `state` if it is no longer kept, or the key does not open it
-   */
+  /** The pair of a generation that is kept. @throws `state` if the key does not open it */
   openPair({ generation, sealed }: CredentialsRow, key = this.sealing): Credentials {
-    if (sealed === null) throw notKept(this.uuid, generation);
     const place = placeOf(this, "credentials.sealed", generation);
-    return JSON.parse(unseal(key, place, sealed)) as Credentials;
-  }
-
-  /** As JSON, because a lone surrogate in a token has no form in UTF-8. */
-  sealToken(exchangeId: string, token: string): string {
-    return this.seal("exchanges.token", exchangeId, JSON.stringify(token));
+    return JSON.parse(unseal(key, place, sealed ?? "")) as Credentials;
   }
 
   /** @throws `state` if the exchange has no token, or the key does not open it */
@@ -285,7 +278,7 @@ export class VaultRows implements Owner {
       ...given,
       generation,
       proven: false,
-      sealed: this.sealPair(generation, credentials),
+      sealed: this.seal("credentials.sealed", generation, credentials),
       fingerprint: fingerprint(this.uuid, credentials),
       createdAt: this.at,
       refused: false,
@@ -302,8 +295,9 @@ export class VaultRows implements Owner {
     if (device !== undefined) row.device = device;
     if (hashedPin === undefined) return;
     const credentials = this.openPair(row);
-    if (credentials.hashedPin !== hashedPin)
-      row.sealed = this.sealPair(row.generation, withPin(credentials, hashedPin));
+    if (credentials.hashedPin === hashedPin) return;
+    const renewed = withPin(credentials, hashedPin);
+    row.sealed = this.seal("credentials.sealed", row.generation, renewed);
   }
 
   /** Clears the refusals of a pair, which may be valid by now. */
@@ -400,14 +394,6 @@ export const withPin = (
 
 export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
-
-function notKept(uuid: string, generation: number | null): VaultError {
-  return new VaultError(
-    "state",
-    `generation ${generation} of vault ${uuid} is not stored in this state`,
-    { uuid, next: [command`vault status ${uuid} --history`] },
-  );
-}
 
 /** The error for a state that changed since the session locked the vault: another has the lock. */
 export function lockLost(uuid: string, what: string): VaultError {

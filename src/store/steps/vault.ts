@@ -78,7 +78,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
     baseGeneration: base,
     newGeneration: generation,
     startedAt: known?.startedAt ?? rows.at,
-    token: rows.sealToken(exchangeId, document.token),
+    token: rows.seal("exchanges.token", exchangeId, document.token),
     tokenExpiry: document.tokenExpiry,
     limited: unread,
     holdReason: unread ? "delivery" : null,

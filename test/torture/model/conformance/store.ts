@@ -275,7 +275,8 @@ export class RealStore {
   #sealedToken(id: string, pair: number): string {
     this.pairs.pair(pair);
     return this.#once(`${id} ${pair}`, () =>
-      new VaultRows({ ...this.#place(), at: "", key: sealingKey }).sealToken(
+      new VaultRows({ ...this.#place(), at: "", key: sealingKey }).seal(
+        "exchanges.token",
         id,
         this.pairs.token(pair),
       ),
