@@ -122,11 +122,8 @@ async function notDue({ uuid }: AtGate, cause: string, dueAt: number): Promise<V
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */
 export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate): string {
-  const now = breaker.now();
-  const dueAt = trialDueAt(breaker.known, now, unansweredStarts);
-  return dueAt === null || dueAt <= now
-    ? "the next start may be sent at once"
-    : `the next trial start is due at ${at(dueAt)}`;
+  const dueAt = trialDueAt(breaker.known, breaker.now(), unansweredStarts);
+  return dueAt === null ? "" : `; the next trial start is due at ${at(dueAt)}`;
 }
 
 async function admitted(

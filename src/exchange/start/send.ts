@@ -1,4 +1,4 @@
-import { asVaultError, VaultError } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
 import { readStartSuccess, type StartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
@@ -35,6 +35,8 @@ interface SoFar {
   /** Generations that the service has refused to this command, and its last refusal. */
   tried: number[];
   refusal?: VaultError;
+  /** Those that it would refuse as they would be sent now, by what is on record. */
+  refused?: ReadonlySet<number>;
   /** Calls with the present credentials. */
   calls: number;
   /** One of them got no answer: it is repeated once. */
@@ -59,8 +61,8 @@ async function decide(
   const given = vault.open === null ? soFar.recordedAs : null;
   if (soFar.calls === 0 && tried.length === 0) soFar.only = start.generation ?? given ?? undefined;
   const wish = { ...start, generation: soFar.only };
-  const refused = await refusedNow(context, vault, soFar.kind, start);
-  const action = nextAction(vault, wish, { ...context, tried, refused });
+  soFar.refused = await refusedNow(context, vault, soFar.kind, start);
+  const action = nextAction(vault, wish, { ...context, ...soFar });
   if (action.do === "end" || action.do === "start") return action;
   if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
   const { afterRefusal, refusalError } = await import("../refusals.ts");
@@ -169,17 +171,19 @@ async function unansweredStart(
   const { uuid } = vault;
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${sole ? "" : " and a possibly failed attempt"}`;
   // A time is named only if the same command goes through at it.
-  const refused = await decide(context, start, vault, soFar).then(() => null, asVaultError);
-  if (refused?.code === "state") throw refused;
-  const due = start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
+  const wish = { ...start, generation: soFar.only };
+  const action = nextAction(vault, wish, { ...context, ...soFar });
+  const { isStillThere, refusalError } = await import("../refusals.ts");
+  const refused = action.do === "refuse" && refusalError(vault, action, wish, context);
+  const due = start.force ? "" : trialDue(context.breaker, vault);
   const { unansweredError } = await import("../dispositions.ts");
   const so = "the vault may have been deleted; its credentials are kept";
   const isDelete = start.operation === "delete";
-  const ways = refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")];
+  const again = [noted(command`vault status ${uuid}`, "then run it again")];
   const facts = {
     uuid,
-    hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
-    next: isDelete ? [(await import("../refusals.ts")).isStillThere(uuid)] : ways,
+    hint: counts + (refused ? "; the lockout guard refuses another start" : due),
+    next: isDelete ? [isStillThere(uuid)] : refused ? refused.facts.next : again,
   };
   return unansweredError(context, stepOf(start), reply, facts, isDelete ? so : undefined);
 }
