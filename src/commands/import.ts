@@ -18,7 +18,7 @@ import {
   givenCredentials,
   type GivenCredentials,
 } from "../exchange/credentials.ts";
-import { bareCredentials, adoptRecovery } from "../exchange/recovery.ts";
+import { adoptable, bareCredentials } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import { checkOwner, chooseKind } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";
@@ -206,7 +206,7 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
     let generation: number | undefined;
     if (given.type === "recovery") {
       await service.client();
-      const outcome = await adoptRecovery(context, given.document);
+      const outcome = await session.adopt(adoptable(given.document));
       if (label !== undefined) await session.setLabel(label);
       if (outcome === "open") {
         // Never one of this machine that waits for a decision.

@@ -235,17 +235,17 @@ export async function acknowledgeOpen(
   if (action.do !== "end")
     return vault.last?.state === "acknowledged" ? (vault.last as OpenExchange) : null;
   const { exchange } = action;
-  if (save === undefined || exchange.state === "ending")
-    return await acknowledge(context, exchange, true, "safe");
-  const { session } = context;
-  await session.markElsewhere([exchange.baseGeneration, exchange.newGeneration]);
-  const document = await recoveryDocument(context, vault, exchange);
-  try {
-    await session.noteSaved(exchange.id, await save(document, exchange.given));
-  } catch (error) {
-    if (!(error instanceof HandoverFailure)) throw error;
-    await throwIfInterrupted(context, exchange);
-    throw await notAcknowledged(context, exchange, `${error.message}; nothing was acknowledged`);
+  if (save !== undefined && exchange.state !== "ending") {
+    const { session } = context;
+    await session.markElsewhere([exchange.baseGeneration, exchange.newGeneration]);
+    const document = await recoveryDocument(context, vault, exchange);
+    try {
+      await session.noteSaved(exchange.id, await save(document, exchange.given));
+    } catch (error) {
+      if (!(error instanceof HandoverFailure)) throw error;
+      await throwIfInterrupted(context, exchange);
+      throw await notAcknowledged(context, exchange, `${error.message}; nothing was acknowledged`);
+    }
   }
   return await acknowledge(context, exchange, true, "safe");
 }

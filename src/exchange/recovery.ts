@@ -4,7 +4,7 @@ import type { Credentials } from "../protocol/requests.ts";
 import type { Way } from "../way.ts";
 import type { GivenCredentials, RecoveryDocument } from "./credentials.ts";
 import type { ExchangeContext } from "./ports.ts";
-import type { AdoptionOutcome, OpenExchange, VaultRecord } from "./records.ts";
+import type { AdoptedExchange, OpenExchange, VaultRecord } from "./records.ts";
 import { isUnread } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
@@ -46,21 +46,12 @@ export async function recoveryDocument(
   };
 }
 
-/**
- * Adopts the exchange of a recovery document, whatever is open here. Both its pairs become candidates, and what this state has
- * proven keeps its standing.
- * @throws `no-credentials` for a document that is older than what was proven here
- */
-export async function adoptRecovery(
-  { session }: Pick<ExchangeContext, "session">,
-  document: RecoveryDocument,
-): Promise<AdoptionOutcome> {
-  return await session.adopt({
-    ...document,
-    ...document.exchange,
-    exchangeId: document.exchange.id,
-  });
-}
+/** What a state needs of a recovery document, to adopt its exchange. */
+export const adoptable = (document: RecoveryDocument): AdoptedExchange => ({
+  ...document,
+  ...document.exchange,
+  exchangeId: document.exchange.id,
+});
 
 /** What the user receives between ② and ③; with the outcome of the exchange, once it is known. */
 export interface Delivery {

@@ -253,7 +253,6 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
   return last?.state === "intent" ? [command`vault get ${uuid}`] : [];
 }
 
-/** A person chooses among these credentials: each is one command. */
 function choices(
   vault: VaultRecord,
   generations: readonly Generation[],
@@ -356,7 +355,6 @@ export const noneArrived = (uuid: string, then = ""): Way =>
     `if the audit log shows none of the unanswered starts${then}`,
   );
 
-/** A person says what the audit log shows. */
 const shownBy = (uuid: string): Way =>
   noted(
     command`vault guard ${uuid} --reset --failed N --starts N`,

@@ -6,7 +6,7 @@ import { acknowledge, notAcknowledged, throwIfInterrupted } from "./end.ts";
 import { currentRecord, type ExchangeContext, type VaultSession } from "./ports.ts";
 import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
-import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
+import { HandoverFailure, adoptable, recoveryDocument, bareCredentials } from "./recovery.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
@@ -23,7 +23,7 @@ export async function runExchange(
   handover: Handover,
 ): Promise<Delivery> {
   const { given } = start;
-  if (given?.type === "recovery") await adoptRecovery(context, given.document);
+  if (given?.type === "recovery") await context.session.adopt(adoptable(given.document));
   const accepted = await untilAccepted(context, start);
   const delivery = await recordNewPair(context, start, handover, accepted);
   return await deliverAndEnd(context, start, handover, delivery);
@@ -135,13 +135,11 @@ function checkContents({ kind, vault }: Delivery): void {
   throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault");
 }
 
-/** Whatever fails while it is handed over is a failure of that. */
 const asFailure = (error: unknown): HandoverFailure =>
   error instanceof HandoverFailure
     ? error
     : new HandoverFailure("delivery", error instanceof Error ? error.message : String(error));
 
-/** Holds an exchange, and returns it as it is then. */
 async function hold(
   context: ExchangeContext,
   ...[id, ...why]: Parameters<VaultSession["hold"]>
