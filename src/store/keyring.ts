@@ -40,11 +40,6 @@ export class Keyring {
     return this.#keep(key);
   }
 
-  /** As `key`, if there is one. */
-  async ensure(id: string | null): Promise<void> {
-    if (id !== null) await this.key(id);
-  }
-
   /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
     const { given } = this.#source;

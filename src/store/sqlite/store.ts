@@ -67,7 +67,8 @@ export class SqliteState extends StoredState {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    await this.parts.keyring.ensure(await this.database.read(keyIdIn));
+    const key = await this.database.read(keyIdIn);
+    if (key !== null) await this.parts.keyring.key(key);
     const release = await this.database.locks.take(uuid, waiting);
     try {
       await this.#note();

@@ -69,7 +69,7 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     const key = { id: found?.keyId ?? null, opened: 0, problem: null as VaultError | null };
     try {
       key.id ??= (await given?.read())?.id ?? null;
-      await keyring.ensure(found?.keyId ?? null);
+      if (found !== null && found.keyId !== null) await keyring.key(found.keyId);
       if (db !== null && found?.damage === null) key.opened = await readerOf(db, keyring).openAll();
       // Whoever can write there can take the key away.
       if (given === undefined)
