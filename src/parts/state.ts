@@ -6,7 +6,6 @@ import type { State, StoredWhole } from "../store/whole/stored-whole.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
-import type { Host } from "../host.ts";
 import { givenKey, parseGivenKey, type GivenKey, type KeySource } from "../secrets/keys.ts";
 import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
@@ -57,7 +56,9 @@ export function createState({ io, settings }: Basics): StatePart {
     history: async () => {
       if (isShared(settings.state)) return await (await (await opened()).state.whole()).history();
       const { openHistory } = await import("../store/sqlite/history.ts");
-      return openHistory(checkedDirectory(io.host, settings), io.host);
+      const place = directoryOf(io.host, settings.state);
+      checkOwner(place, io.host.uid, "the state");
+      return openHistory(place, io.host);
     },
     secretSetting,
   };
@@ -92,7 +93,7 @@ async function openState(
     import("../settings/profile-secrets.ts"),
     import("../store/sqlite/store.ts"),
   ]);
-  checkedDirectory(host, settings);
+  checkOwner(directoryOf(host, settings.state), uid, "the state");
   const folder = join(configDirectory, "keys");
   for (const each of [configDirectory, folder]) checkOwner(each, uid, "the key files");
   const keySource: KeySource = {
@@ -163,11 +164,4 @@ async function givenKeyOf(
     );
   });
   return { by, read };
-}
-
-/** The directory of the state, if it is not another user's. Throws `state`. */
-function checkedDirectory(host: Host, { state }: Settings): string {
-  const directory = directoryOf(host, state);
-  checkOwner(directory, host.uid, "the state");
-  return directory;
 }
