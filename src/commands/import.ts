@@ -20,27 +20,22 @@ import {
 } from "../exchange/credentials.ts";
 import { adoptable, bareCredentials } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
-import { checkOwner, chooseKind } from "../exchange/start/start.ts";
+import { checkOwner, chooseKind, type Start } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";
 import { askKind, askCredentials, askVault } from "../input/ask.ts";
 import { vaultProperties } from "../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
 import type { Kind } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
 import { parseList, placeName, type Place } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
 import { command as wayTo } from "../way.ts";
 
-interface Entry {
-  uuid: string;
-  kind: Kind | undefined;
+type Entry = Pick<Start, "uuid" | "kind" | "device"> & {
   given: GivenCredentials;
-  device: Device | undefined;
   label: string | undefined;
-}
-
+};
 type Line = Entry & { place: Place; outcome?: Imported | VaultError };
 
 const flags = {
@@ -55,7 +50,6 @@ const flags = {
 
 type ImportOptions = OptionValues<typeof flags> & { uuid?: string | undefined };
 
-/** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
 const importVaults = command({
   description:
     "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
