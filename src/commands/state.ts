@@ -130,7 +130,6 @@ const backup = command({
   },
 });
 
-/** Restores a backup into the state, after a question if that holds anything. Exit 16 where some of its vaults were in use. */
 const restore = command({
   description:
     "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +

@@ -88,7 +88,6 @@ export function readKeyFile(path: string, owner: KeyOwner): SealingKey | null {
   return deriveKey(material);
 }
 
-/** As `readKeyFile`, the text of the file. */
 function readKeyText(path: string, { uid, warn }: KeyOwner): string | null {
   checkOwner(path, uid, "the key file");
   const stats = fileIfThere(path, "the key file");
