@@ -61,7 +61,7 @@ type Json = Record<string, unknown>;
 export interface Answer {
   httpStatus: number;
   body: Json;
-  /** Seconds, from the `Retry-After` header or `retryAfter` of the body. */
+  /** Seconds, from the `Retry-After` header (also a date) or `retryAfter` of the body. */
   retryAfter?: number | undefined;
 }
 

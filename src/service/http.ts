@@ -145,7 +145,7 @@ export interface WholeResponse extends Head {
 export function replyOf(response: WholeResponse, host: string): Reply {
   const { httpStatus, headers } = response;
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
-  const retryAfter = seconds(first(headers["retry-after"])) ?? seconds(body?.["retryAfter"]);
+  const retryAfter = seconds(retryAfterIn(headers)) ?? seconds(body?.["retryAfter"]);
   const answer = body === undefined ? undefined : { httpStatus, body, retryAfter };
   if (answer !== undefined && httpStatus < 500) return { type: "answer", answer };
   const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, body)}`;
@@ -168,6 +168,16 @@ function whatIn(
 /** Parses a JSON object in valid UTF-8 that is not nested too deeply; undefined for anything else. */
 const readJson = (bytes: Uint8Array): Record<string, unknown> | undefined =>
   object(attempt(() => parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes))));
+
+/** `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, by the clock of whoever sent it, or else from now. */
+function retryAfterIn(headers: WholeResponse["headers"]): unknown {
+  const value = first(headers["retry-after"]);
+  const wait = httpDate(value) - (httpDate(first(headers["date"])) || Date.now());
+  return Number.isNaN(wait) ? value : Math.max(0, Math.ceil(wait / 1000));
+}
+
+/** Of the form with a weekday alone: `Date.parse` takes "tomorrow 5", too. */
+const httpDate = (value = ""): number => (/^[A-Z][a-z]+,? /.test(value) ? Date.parse(value) : NaN);
 
 /** Checks a number of seconds, from a header or the body. */
 function seconds(value: unknown): number | undefined {

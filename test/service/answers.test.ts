@@ -140,6 +140,14 @@ describe("Retry-After", () => {
     });
   });
 
+  test("by a date without the sender's clock: from when it was received", () => {
+    const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
+    const reply = replyOf({ httpStatus: 429, headers, body: Buffer.from("") }, "h:1");
+    const { retryAfter = 0 } = reply.type === "answer" ? reply.answer : {};
+    expect(retryAfter).toBeGreaterThan(50);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+  });
+
   test.each(["<html>429 Too Many Requests</html>", ""])(
     "of a gateway's 429, which needs no body: %j",
     (page) => {
@@ -161,7 +169,18 @@ describe("Retry-After", () => {
     ["header: seconds", { "retry-after": "120" }, {}, 120],
     ["header: zero", { "retry-after": "0" }, { retryAfter: 5 }, 0],
     ["header twice: the first", { "retry-after": ["1", "2"] }, {}, 1],
-    ["header: a date", { "retry-after": "Fri, 20 Nov 2026 10:00:05 GMT" }, {}, undefined],
+    [
+      "header: date by the service's clock",
+      { "retry-after": "Fri, 20 Nov 2026 10:00:05 GMT", date: "Fri, 20 Nov 2026 10:00:00 GMT" },
+      {},
+      5,
+    ],
+    [
+      "header: date gone by",
+      { "retry-after": "Fri, 20 Nov 2026 09:00:05 GMT", date: "Fri, 20 Nov 2026 10:00:00 GMT" },
+      {},
+      0,
+    ],
     ["header: nonsense, body", { "retry-after": "tomorrow 5" }, { retryAfter: 4 }, 4],
     ["header: negative", { "retry-after": "-1" }, {}, undefined],
     ["header: fraction", { "retry-after": "1.5" }, {}, undefined],
