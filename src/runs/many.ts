@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
 import { VaultNames } from "../cli/vault-name.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorKind } from "../errors.ts";
 import { beforeStart, type Circumstances } from "../exchange/next-action.ts";
 import { refusalError, waysOn } from "../exchange/refusals.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
@@ -17,7 +17,7 @@ import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
-import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
+import type { Outcome, ReportOptions, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
 import { takeTurns, type Turns } from "./turns.ts";
 import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
@@ -36,7 +36,7 @@ export async function runMany(
   const run = runOf(app, options, operation);
   const { todo, known } = await sortList(app, options, run);
   const skipped = known.flatMap(([{ uuid, label }, outcome]) =>
-    outcome.ok ? [] : [{ uuid, label, reason: outcome.skipped }],
+    outcome.ok || outcome.skipped === undefined ? [] : [{ uuid, label, reason: outcome.skipped }],
   );
   if (options.dryRun === true) {
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped);
@@ -69,7 +69,7 @@ async function sortList(app: App, options: VaultsOptions, run: Run) {
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
   const todo: Start[] = [];
-  const known: [Start, { ok: true; earlier: true } | Skipped][] = [];
+  const known: [Start, Outcome][] = [];
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
     if (before !== undefined) checkSameRun(app, run, before, start);
@@ -82,37 +82,35 @@ async function sortList(app: App, options: VaultsOptions, run: Run) {
   return { todo, known };
 }
 
-/** Why nothing is sent for a vault, if so. `isKept`: the contents of limited vaults reach somebody who keeps them. */
+/** The outcome of a vault for which nothing is sent. `isKept`: the contents of limited vaults reach somebody who keeps them. */
 function whySkipped(
   vault: VaultRecord,
   start: Start,
   isKept: boolean,
   circumstances: Circumstances,
   rest: Way,
-): Skipped | undefined {
-  const again = withFlags(rest, "--discard-pending");
+): Outcome | undefined {
   const skip = (
     skipped: SkipReason,
-    { code, message }: VaultError,
-    next = waysOn(vault, circumstances, again),
-  ): Skipped => ({ ok: false, skipped, error: new VaultError(code, message, { next }) });
+    code: ErrorKind,
+    message: string,
+    next = waysOn(vault, circumstances, withFlags(rest, "--discard-pending")),
+  ): Outcome => ({ ok: false, skipped, error: new VaultError(code, message, { next }) });
   if (["locked", "gone"].includes(vault.lastError?.code ?? ""))
-    return skip("locked", new VaultError("locked", "the vault is locked, or gone"));
+    return skip("locked", "locked", "the vault is locked, or gone");
   const first = beforeStart(vault, start, circumstances);
   if (first?.do === "refuse") {
-    const error = refusalError(vault, first, start, circumstances);
+    const { code, message, facts } = refusalError(vault, first, start, circumstances);
     // The same line, of reads, would not drop an update.
     const isOther = start.operation === "get" && vault.open?.operation === "update";
-    return skip(
-      first.because === "held" ? "held" : "guard",
-      error,
-      isOther ? error.facts.next : undefined,
-    );
+    const reason = first.because === "held" ? "held" : "guard";
+    return skip(reason, code, message, isOther ? facts.next : undefined);
   }
   if (start.operation !== "get" || !vault.limited || isKept) return undefined;
   const keeps = "another run with --out-dir or --exec keeps what limited vaults deliver";
-  const next = [noted(command`vault help many-vaults`, keeps)];
-  return skip("limited", new VaultError("usage", "the number of its reads is limited"), next);
+  return skip("limited", "usage", "the number of its reads is limited", [
+    noted(command`vault help many-vaults`, keeps),
+  ]);
 }
 
 /** Does the exchange of one vault, in its turn. */
@@ -129,7 +127,7 @@ const exchanging =
       options,
       run: run.name,
       print: async (document, delivery) =>
-        await report.contents(document, async (view) => await tableOf(delivery, view)),
+        await report.exchange("contents", document, async (view) => await tableOf(delivery, view)),
       line: run.rest,
       stop: host.killed,
     };
@@ -137,7 +135,7 @@ const exchanging =
       const done = await exchange(app, context, start, outputs, run);
       if (done === "earlier") return { ok: true, earlier: true };
       if (done !== "settled" && run.operation === "update")
-        await report.receipt(updateDocument(done));
+        await report.exchange("receipt", updateDocument(done));
       return { ok: true };
     });
   };

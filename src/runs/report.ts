@@ -14,16 +14,9 @@ import type { Way } from "../way.ts";
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
-/** A vault for which nothing is sent; the error says why, and what helps. */
-export interface Skipped {
-  ok: false;
-  error: VaultError;
-  skipped: SkipReason;
-}
-
-/** What became of a vault. `earlier`: before this command, in the same run. */
+/** What became of a vault. `earlier`: before this command, in the same run. The error says what helps, also one that is skipped. */
 export type Outcome =
-  { ok: true; earlier?: true } | { ok: false; error: VaultError; skipped?: undefined } | Skipped;
+  { ok: true; earlier?: true } | { ok: false; error: VaultError; skipped?: SkipReason | undefined };
 
 const wordOf = (outcome: Outcome): "done" | "earlier" | "failed" | "skipped" => {
   if (outcome.ok) return outcome.earlier === true ? "earlier" : "done";
@@ -86,15 +79,19 @@ export class Report {
     this.#began = basics.io.host.elapsed();
   }
 
-  /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
-  async contents(document: GetDocument, view: MakeView): Promise<void> {
-    if (this.#options.form === "ndjson") await this.#printExchange("contents", document);
-    else await this.#io.output.print(document, view);
-  }
-
-  /** Prints what an update did, after its acknowledgement. A person has the row of the outcome instead. */
-  async receipt(document: UpdateDocument): Promise<void> {
-    if (this.#options.form === "ndjson") await this.#printExchange("receipt", document);
+  /**
+   * Prints the contents of a vault whole, or what an update did, after its acknowledgement. A person gets the table of a single get, and of
+   * an update the row of the outcome alone. Resolves when it is delivered, rejects as `stdout.write`.
+   */
+  async exchange(
+    event: "contents" | "receipt",
+    { settled, ...document }: GetDocument | UpdateDocument,
+    view?: MakeView,
+  ): Promise<void> {
+    const line = { event, ...document, ...(settled.length > 0 && { settled }) };
+    if (this.#options.form === "ndjson")
+      await this.#io.host.stdout.write(lineOf(line as ManyEvent));
+    else if (view !== undefined) await this.#io.output.print(document, view);
   }
 
   /** Prints what became of an entry: once for each. */
@@ -207,15 +204,6 @@ export class Report {
       (code === "in-doubt" && operation === "ack");
     const same = this.#causes.get(what) ?? { count: 0, next: facts.next ?? [], stays };
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
-  }
-
-  /** Of an exchange, whose settled ones are left out if there are none. */
-  async #printExchange(
-    event: "contents" | "receipt",
-    { settled, ...document }: GetDocument | UpdateDocument,
-  ): Promise<void> {
-    const line = { event, ...document, ...(settled.length > 0 && { settled }) };
-    await this.#io.host.stdout.write(lineOf(line as ManyEvent));
   }
 
   #outcomeLine(

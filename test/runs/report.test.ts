@@ -101,9 +101,9 @@ describe("lines for a program", () => {
   test("are one write each, and as their schema says", async () => {
     const { app, report, written, end } = open({ total: 5, form: "ndjson" });
     app.io.redactor.add("hunter2");
-    await report.contents(contents, () => "");
-    await report.contents({ ...contents, settled: [settled] }, () => "");
-    await report.receipt(receipt);
+    await report.exchange("contents", contents, () => "");
+    await report.exchange("contents", { ...contents, settled: [settled] }, () => "");
+    await report.exchange("receipt", receipt);
     await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
     await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
     await report.outcome(
@@ -158,7 +158,9 @@ describe("lines for a program", () => {
 
   test("reject as the output does", async () => {
     const { report } = open({ total: 1, form: "ndjson", stdoutFails: { code: "ENOSPC" } });
-    await expect(report.contents(contents, () => "")).rejects.toMatchObject({ code: "ENOSPC" });
+    await expect(report.exchange("contents", contents, () => "")).rejects.toMatchObject({
+      code: "ENOSPC",
+    });
     await expect(report.outcome(contents, done)).rejects.toMatchObject({ code: "ENOSPC" });
   });
 });
@@ -167,7 +169,7 @@ describe("rows for a person", () => {
   test("each, wrapped, and a summary", async () => {
     const { app, report, written, end } = open({ total: 14, isTTY: true, columns: 80 });
     app.io.redactor.add("hunter2");
-    await report.contents(contents, () => "  Vault  its contents\n");
+    await report.exchange("contents", contents, () => "  Vault  its contents\n");
     await report.outcome({ uuid: uuid(1), label: "payroll" }, done);
     await report.outcome({ uuid: uuid(2), label: null }, { ok: true, earlier: true });
     for (const n of [3, 4])
@@ -211,7 +213,7 @@ describe("rows for a person", () => {
 
   test("an update has its row alone, and what went well has no groups", async () => {
     const { report, written, end } = open({ total: 1, operation: "update", isTTY: true });
-    await report.receipt(receipt);
+    await report.exchange("receipt", receipt);
     await report.outcome(contents, done);
     await end();
     expect(shown(written.screen)).toBe(
