@@ -35,6 +35,8 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
   ],
   ["protocol", ["exchange/dispositions", "exchange/start/start", "protocol/fields"]],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
+  ["tables", ["terminal/tables"]],
+  ["vault-view", ["cli/vault-view"]],
   ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
   [
     "exchange",

@@ -1,19 +1,17 @@
 import { command, type Flags, type OptionValues } from "../cli/command.ts";
-import type { MakeView } from "../cli/output.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
-import { loadView } from "../handover/handover.ts";
+import { vaultTable } from "../cli/vault-view.ts";
 import { contentsFlags, extended, externalRefFlag, newVaultFlags } from "../input/flags.ts";
-import type { App } from "../app.ts";
 import { defined } from "../defined.ts";
 import type { Document } from "../documents/schemas.ts";
 import { VaultError } from "../errors.ts";
-import { createVault, type Created, type CreateRequest } from "../exchange/single.ts";
+import { createVault } from "../exchange/single.ts";
+import type { Store } from "../exchange/ports.ts";
 import { newId } from "../exchange/records.ts";
 import { askKind } from "../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
 import { readHashedPin } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
-import type { StatePart } from "../parts/state.ts";
 import { isOnline, kindList, type Kind } from "../protocol/endpoints.ts";
 import * as fields from "../protocol/fields.ts";
 import { fingerprint as fingerprintOf } from "../protocol/fingerprint.ts";
@@ -71,10 +69,25 @@ export const create = command({
         "an online vault is created with a device, which every later read must match; nothing was sent",
         { hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device" },
       );
-    if (label !== null) await checkLabel(app.state, label);
-    const request = { vault, device, metadata, label: label ?? undefined };
-    await loadView(io);
-    const { success, credentials, generation } = await createLocked(app, kind, options, request);
+    const store = await app.state.store();
+    if (label !== null) await checkLabel(store, label);
+    const service = app.settings.serviceName();
+    const id = newId(io.host);
+    const creation = { id, service, kind, externalRef: options.externalRef ?? `vault-${id}` };
+    const context = {
+      ...(await app.service.single()),
+      breaker: store.breaker(service),
+      store,
+      learnSecret: io.redactor.add,
+      rescue: async (document: object) => await io.host.stdout.write(`${jsonText(document)}\n`),
+    };
+    const request = { creation, vault, device, metadata, label: options.label };
+    // Locked like a vault, so that the encryption key cannot change meanwhile and others see that it is under way.
+    const session = await store.lock(service, id, io.waiting);
+    const creating = createVault(context, request);
+    await Promise.allSettled([creating]);
+    await session.release();
+    const { success, credentials, generation } = await creating;
     const { uuid, usesRemaining, autoLockDate } = success;
     const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
     const created = { generation, fingerprint };
@@ -82,9 +95,7 @@ export const create = command({
     const document: Document<"create"> = { uuid, label, vault: answered, kind, created };
     const dates = { expiryDate: success.expiryDate, autoLockDate };
     const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
-    const table: MakeView = async (view) =>
-      (await import("../cli/vault-view.ts")).vaultTable(shown, view);
-    await io.output.printDone(document, table, {
+    await io.output.printDone(document, (view) => vaultTable(shown, view), {
       what: `vault ${uuid} was created, and its credentials are stored`,
       uuid,
       next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
@@ -146,37 +157,11 @@ function readMetadata(given: readonly string[] | undefined): fields.Metadata | u
 }
 
 /** Refuses a label that another vault has: once the vault exists, it would have none. */
-async function checkLabel(state: StatePart, label: string): Promise<void> {
-  const owner = (await (await state.store()).names()).find((vault) => vault.label === label);
+async function checkLabel(store: Pick<Store, "names">, label: string): Promise<void> {
+  const owner = (await store.names()).find((vault) => vault.label === label);
   if (owner === undefined) return;
   throw new VaultError("usage", `vault ${owner.uuid} already has this label; nothing was sent`, {
     uuid: owner.uuid,
     hint: "choose another label",
   });
-}
-
-/** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
-async function createLocked(
-  { io, settings, state, service }: App,
-  kind: Kind,
-  { externalRef }: CreateOptions,
-  request: Omit<CreateRequest, "creation">,
-): Promise<Created> {
-  const store = await state.store();
-  const name = settings.serviceName();
-  const id = newId(io.host);
-  const session = await store.lock(name, id, io.waiting);
-  try {
-    const context = {
-      ...(await service.single()),
-      breaker: store.breaker(name),
-      store,
-      learnSecret: io.redactor.add,
-      rescue: async (document: object) => await io.host.stdout.write(`${jsonText(document)}\n`),
-    };
-    const creation = { id, service: name, kind, externalRef: externalRef ?? `vault-${id}` };
-    return await createVault(context, { ...request, creation });
-  } finally {
-    await session.release();
-  }
 }

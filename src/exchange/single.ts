@@ -66,7 +66,7 @@ interface CreateContext extends SingleContext, Pick<ExchangeContext, "breaker" |
   rescue(document: object): Promise<void>;
 }
 
-export interface CreateRequest {
+interface CreateRequest {
   /** The caller keeps its id locked throughout. */
   creation: Creation;
   /** `vault` of the request: card or content, hashedPin, maxUsage, expiryDate. */
@@ -77,7 +77,7 @@ export interface CreateRequest {
 }
 
 /** A vault that was created, and its stored credentials. */
-export interface Created {
+interface Created {
   success: CreateSuccess;
   credentials: Credentials;
   generation: number;

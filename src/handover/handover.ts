@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
-import { hasField, isContents, isWhole, viewOn, type Output } from "../cli/output.ts";
-import type { View } from "../cli/vault-view.ts";
+import { hasField, isContents, isWhole, type Output } from "../cli/output.ts";
+import { delivered, vaultTable, type View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
 import type { Delivery, Handover } from "../exchange/recovery.ts";
@@ -46,20 +46,11 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export async function createHandover(
-  basics: Basics,
-  outputs: Outputs,
-  start: Start,
-): Promise<Handover> {
+export function createHandover(basics: Basics, outputs: Outputs, start: Start): Handover {
   const { io } = basics;
   const { out, options } = outputs;
   const { saveCmd, withCredentials, outDir, exec, program } = options;
   const isPassed = (options.out ?? outDir ?? exec ?? program) !== undefined;
-  // Before the start: no delivery, and no receipt, must fail because the program was replaced since.
-  await Promise.all([
-    program && import("../terminal/foreground.ts"),
-    isPassed ? undefined : loadView(io),
-  ]);
   const pass = async (document: GetDocument): Promise<void> =>
     await passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
@@ -128,21 +119,14 @@ async function deliverContents(
     io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
   else
     await orHeld(outputs, async () => {
-      await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
+      await io.output.print(document, (view) => tableOf(delivery, { ...view, reveal }));
     });
   if (!isDelivered) throw failure;
 }
 
-/** Loads what shows vaults to a person, if the output does that. */
-export async function loadView({ host, output }: Io): Promise<void> {
-  if (output.field !== undefined || output.format !== "table") return;
-  await Promise.all([import("../cli/vault-view.ts"), viewOn(host.stdout, host, false)]);
-}
-
-export async function tableOf(delivery: Delivery, view: View): Promise<string> {
-  const { delivered, vaultTable } = await import("../cli/vault-view.ts");
-  return vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
-}
+/** What a read shows to a person. */
+export const tableOf = (delivery: Delivery, view: View): string =>
+  vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
 function masked({ lastRead }: Delivery, why: string, flag: string): HandoverFailure {

@@ -127,7 +127,7 @@ const exchanging =
       options,
       run: run.name,
       print: async (document, delivery) =>
-        await report.exchange("contents", document, async (view) => await tableOf(delivery, view)),
+        await report.exchange("contents", document, (view) => tableOf(delivery, view)),
       line: run.rest,
       stop: host.killed,
     };

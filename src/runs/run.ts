@@ -80,7 +80,7 @@ export async function exchange(
   }
   await outputs.out?.check(context, start.given);
   const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
-  const handover = await createHandover(app, outputs, start);
+  const handover = createHandover(app, outputs, start);
   if (handover.leavesState && store.isNew)
     app.io.narrator.warn(
       `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,

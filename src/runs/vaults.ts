@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { viewOn } from "../cli/output.ts";
-import type { View } from "../cli/vault-view.ts";
+import { delivered, vaultTable, type View } from "../cli/vault-view.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import type { Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
@@ -98,7 +98,6 @@ async function completeStart(
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
   if (io.ask.isPossible) {
-    const { vaultTable } = await import("../cli/vault-view.ts");
     const { stderr } = io.host;
     const plain = { isTTY: stderr.isTTY, columns: stderr.columns, color: false };
     await stderr.write(vaultTable({ contents: newVault }, await viewOn(plain, io.host, false)));
@@ -114,8 +113,7 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
   const isHeld = exchange.state === "held";
   const next = [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`];
   if (newVault !== undefined) {
-    const table = async (view: View): Promise<string> => {
-      const { delivered, vaultTable } = await import("../cli/vault-view.ts");
+    const table = (view: View): string => {
       // The start's response has the date of the update before.
       const dates = { ...delivery.vault, lastModified: undefined };
       const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
