@@ -1,11 +1,10 @@
 import type { Basics } from "../parts/basics.ts";
 import { defined } from "../defined.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
-import type { VaultRecord, Named } from "../exchange/records.ts";
+import type { Named } from "../exchange/records.ts";
 import { previewStart, type Preview } from "../exchange/start/send.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { findEndpoint, isOnline, type Endpoint, type Kind } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
+import { findEndpoint, isOnline, type Endpoint } from "../protocol/endpoints.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import type { DryRunDocument, PlanDocument } from "../documents/exchange.ts";
 import type { View } from "../cli/vault-view.ts";
@@ -32,7 +31,12 @@ export async function dryRun(
     start.given?.type === "recovery"
       ? "the new credentials of the recovery document"
       : "the given credentials";
-  const sent = pair ?? besideGiven(kind, record, start);
+  const accepted = record?.generations.find((g) => g.device !== null)?.device ?? undefined;
+  // What goes with given credentials that are not recorded yet.
+  const beside: Pick<Start, "device" | "hashedPin"> = isOnline(kind)
+    ? { hashedPin: start.hashedPin, device: start.device ?? accepted }
+    : {};
+  const { hashedPin, device } = pair === null ? beside : { ...pair, ...pair.credentials };
   const { failedAttempts = 0 } = record ?? {};
   const unackedStarts = decision.acknowledges === null ? (record?.unackedStarts ?? 0) : 0;
   const document: DryRunDocument = {
@@ -47,14 +51,14 @@ export async function dryRun(
       url: `${session.service}${endpoint.path(session.uuid)}`,
       body: defined({
         application: { apiKey: "«secret»", uuid: settings.appUuid ?? "«missing»" },
-        device: sent.device,
+        device,
         newVault: start.newVault && masked(start.newVault),
         externalRef: start.externalRef ?? "vault-«exchange id»",
         vault: {
           credentials: masked({
             encryptedData: "",
             payload: "",
-            ...defined({ hashedPin: sent.credentials.hashedPin }),
+            ...defined({ hashedPin }),
           }),
         },
       }),
@@ -90,17 +94,6 @@ export async function dryRun(
     return ["Nothing was sent. This would be sent:\n", ...lines].join("");
   };
   await io.output.print(document, describe);
-}
-
-/** What goes with given credentials that are not recorded yet. */
-function besideGiven(
-  kind: Kind,
-  record: VaultRecord | null,
-  { hashedPin, device }: Start,
-): { credentials: { hashedPin?: string | undefined }; device: Device | undefined } {
-  if (!isOnline(kind)) return { credentials: {}, device: undefined };
-  const accepted = record?.generations.find((g) => g.device !== null)?.device;
-  return { credentials: { hashedPin }, device: device ?? accepted ?? undefined };
 }
 
 /** The same properties, without their values. */

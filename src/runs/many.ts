@@ -47,7 +47,29 @@ export async function runMany(
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${count(todo.length, "vault")}`);
   prepareOut(app, options);
-  const work = exchanging(app, options, run);
+  const work: Turns<Start>["work"] = async (start, turn, report) => {
+    const { host } = app.io;
+    const { uuid, given, newVault } = start;
+    checkOut(host, options, uuid);
+    if (given !== undefined) learnAll(turn.learn, given);
+    if (newVault !== undefined)
+      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+    const outputs: Outputs = {
+      options,
+      run: run.name,
+      print: async (document, delivery) =>
+        await report.exchange("contents", document, (view) => tableOf(delivery, view)),
+      line: run.rest,
+      stop: host.killed,
+    };
+    return await turn.withVault(async (context) => {
+      const done = await exchange(app, context, start, outputs, run);
+      if (done === "earlier") return { ok: true, earlier: true };
+      if (done !== "settled" && operation === "update")
+        await report.exchange("receipt", updateDocument(done));
+      return { ok: true };
+    });
+  };
   await runAll(app, todo, { ...run, work, form, options }, known);
   return 0;
 }
@@ -112,33 +134,6 @@ function whySkipped(
     noted(command`vault help many-vaults`, keeps),
   ]);
 }
-
-/** Does the exchange of one vault, in its turn. */
-const exchanging =
-  (app: App, options: VaultsOptions, run: Run): Turns<Start>["work"] =>
-  async (start, turn, report) => {
-    const { host } = app.io;
-    const { uuid, given, newVault } = start;
-    checkOut(host, options, uuid);
-    if (given !== undefined) learnAll(turn.learn, given);
-    if (newVault !== undefined)
-      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-    const outputs: Outputs = {
-      options,
-      run: run.name,
-      print: async (document, delivery) =>
-        await report.exchange("contents", document, (view) => tableOf(delivery, view)),
-      line: run.rest,
-      stop: host.killed,
-    };
-    return await turn.withVault(async (context) => {
-      const done = await exchange(app, context, start, outputs, run);
-      if (done === "earlier") return { ok: true, earlier: true };
-      if (done !== "settled" && run.operation === "update")
-        await report.exchange("receipt", updateDocument(done));
-      return { ok: true };
-    });
-  };
 
 /** What is said of all vaults alike; anything else is about one. */
 const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
