@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { asVaultError, VaultError } from "../../src/errors.ts";
+import type { ExchangeEvent } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { currentIsAccepted, ends, known, knownVault, run, starts, type Weather } from "./world.ts";
 import { handsOver, startOf } from "../support/in-process.ts";
@@ -57,6 +58,24 @@ describe("counting towards a lock", () => {
     expect(await known(world)).toMatchObject({ unackedStarts: 1, failedAttempts: 0 });
     world.time += 30_000;
     expect((await run(world, "get")).code).toBe("ok");
+  });
+
+  it("a wait for a trial is told again once the time that was told has passed, and not before", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["response-lost", "server-error"];
+    const told: number[] = [];
+    await world
+      .hold(async (context) => {
+        const emit = (event: ExchangeEvent): void => {
+          if (event.type === "waiting") told.push(Math.round(event.waitMs / 1000));
+        };
+        const deadline = world.clock.elapsed() + 60_000;
+        const patient = { ...context, emit, deadline };
+        return await runExchange(patient, startOf(world, "get"), handsOver());
+      })
+      .finally(() => (world.weather = []));
+    expect(told).toEqual([4, 30]);
   });
 
   it.each([

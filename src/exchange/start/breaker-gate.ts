@@ -63,7 +63,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
-  let isTold = false;
+  let toldUntil = -Infinity;
   for (;;) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
     const now = breaker.now();
@@ -79,8 +79,10 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     const leftMs = deadline - clock.elapsed();
     // To the end, even if the trial is due later: another vault's may close the breaker before.
     if (leftMs <= 0) throw await notDue(vault, cause, dueAt);
-    if (!isTold) context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
-    isTold = true;
+    if (now >= toldUntil) {
+      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
+      toldUntil = dueAt;
+    }
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueAt - now, leftMs)), signal)
       .catch(() => undefined);
