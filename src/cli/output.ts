@@ -1,5 +1,5 @@
 import type { Actor } from "../actor.ts";
-import { VaultError, type ErrorFacts } from "../errors.ts";
+import { machineTrouble, VaultError, type ErrorFacts } from "../errors.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printable, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage, type DataStream, type TerminalFacts } from "../terminal/streams.ts";
@@ -112,17 +112,22 @@ export function createOutput(
         const shown = typeof made === "string" ? [made] : await viewed(made);
         return typeof shown === "string" ? shown : shown.map(sentence).join("");
       };
-      const text = await textOf(document, view).catch((error: unknown) => {
-        if (choice.field === undefined || !(error instanceof VaultError)) throw error;
-        warn(`${error.message} (${error.facts.hint ?? ""})`);
-        return "";
-      });
-      await stdout.write(text).catch((error: unknown) => {
+      const written = async (): Promise<void> => {
+        const text = await textOf(document, view).catch((error: unknown) => {
+          if (choice.field === undefined || !(error instanceof VaultError)) throw error;
+          warn(`${error.message} (${error.facts.hint ?? ""})`);
+          return "";
+        });
+        await stdout.write(text);
+      };
+      // Also where what makes the text is missing, as in a program that was replaced.
+      await written().catch((error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
         if (after instanceof VaultError) throw after;
         if (after === undefined || error instanceof VaultError || code === undefined) throw error;
         const { what, ...facts } = after;
-        throw new VaultError("state", `${what}, but the result could not be printed (${code})`, {
+        const why = machineTrouble[code]?.cause ?? code;
+        throw new VaultError("state", `${what}, but the result could not be printed (${why})`, {
           retry: "after-status",
           ...facts,
           cause: error,

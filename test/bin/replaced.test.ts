@@ -70,6 +70,28 @@ test.each([[["get", "VAULT", "--reveal", "--color"]], [["run", "VAULT", "--stdin
 );
 
 test.each([
+  [["update", "VAULT", "--content", "@note", "--yes", "--color"], "the update is acknowledged"],
+  [
+    ["create", "--kind", "generic/offline", "--content", "@note", "--color"],
+    "was created, and its credentials are stored",
+  ],
+])(
+  "%j says what is done, and not to run it again, where the program is removed meanwhile",
+  async (line, what) => {
+    const { lab, machine, uuid } = await warmLab();
+    machine.file("note", "another note");
+    const args = line.map((word) => (word === "VAULT" ? uuid : word));
+    const { code, stdout, stderr } = await runWhile(remove, lab, machine, ...args);
+    expect({ code, stdout }).toEqual({ code: 14, stdout: "" });
+    expect(stderr).toContain(
+      `${what}, but the result could not be printed (the program was replaced or removed while it ran)`,
+    );
+    expect(stderr).toContain("next: vault status ");
+    expect(stderr).not.toContain("run it again");
+  },
+);
+
+test.each([
   ["is missing", remove],
   ["is of another build", upgrade],
 ])("what %s when it is needed is not run, and no bug", async (why, happens) => {
