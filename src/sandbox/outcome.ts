@@ -104,14 +104,14 @@ export const serverError = (status: number, more?: Parameters<typeof refusal>[3]
 
 /**
  * Does what the file system may refuse.
- * @throws an error of this kind, with the message and the system's code
+ * @throws an error of this kind, with the message and the system's code; what is no error of the system as it is
  */
 export function trying<T>(work: () => T, message: string, kind: ErrorKind = "state"): T {
   try {
     return work();
   } catch (cause) {
-    if (cause instanceof VaultError) throw cause;
-    const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof VaultError || code === undefined) throw cause;
     throw new VaultError(kind, `${message} (${code})`, { cause });
   }
 }
