@@ -30,22 +30,26 @@ export async function moveState(
     if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
     return { vaults: null };
   }
-  const taking = to.transact("move", waiting, async (whole) => await receive(from, whole, fence));
-  const vaults = await taking.catch((error: unknown) => {
-    if (!(error instanceof VaultError)) throw error;
-    const { code, message, facts } = error;
-    const rests = `the state ${from.shown} is not used until its move is finished or given up`;
+  const rests = async (cause: unknown): Promise<never> => {
+    // What its fence means, unless that is open again.
+    const left = await marksAt(from).catch(() => ({ fence }));
+    if (!(cause instanceof VaultError) || left?.fence?.move !== fence.move) throw cause;
+    const { code, message, facts } = cause;
+    const why = `the state ${from.shown} is not used until its move is finished or given up`;
     const next = [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)];
-    throw new VaultError(code, `${message}; ${rests}`, { ...facts, next });
-  });
+    throw new VaultError(code, `${message}; ${why}`, { ...facts, next });
+  };
+  const taking = to.transact("move", waiting, async (whole) => await receive(from, whole, fence));
+  const vaults = await taking.catch(rests);
   const isRefused = vaults instanceof VaultError;
-  await from.transact("move", waiting, async (whole) => {
+  const marking = from.transact("move", waiting, async (whole) => {
     const { fence: own, moved } = whole.marks;
     // A target that refuses does not take this move any more: the state is used as before.
     if (own?.move === fence.move)
       await whole.mark({ fence: null, moved: isRefused ? null : fence });
     else if (!isRefused && moved?.move !== fence.move) throw meanwhile(from.shown);
   });
+  await marking.catch(rests);
   if (isRefused) throw vaults;
   return { vaults };
 }

@@ -175,15 +175,19 @@ describe.each([
   );
 
   it.each([
-    ["look", looked, false],
-    ["receive", received, true],
-  ])(
+    ["look", looked, "to", false],
+    ["receive", received, "to", true],
+    ["fence", fenced, "from", false],
+    ["mark", marked, "from", true],
+  ] as const)(
     "that fails at its %s says whether the state rests, and how it goes on",
-    async (_, nth, rests) => {
+    async (_, nth, at, rests) => {
       const { state, from, to } = await sides();
       const full = new VaultError("state", "the disk is full", { hint: "free some space there" });
-      const failing = hooked(to.place, nth, { before: async () => await Promise.reject(full) });
-      const failed: unknown = await moveState(from.place, failing, patient(state.clock)).catch(
+      const places = { from: from.place, to: to.place };
+      const before = async (): Promise<never> => await Promise.reject(full);
+      const failing = { ...places, [at]: hooked(places[at], nth, { before }) };
+      const failed: unknown = await moveState(failing.from, failing.to, patient(state.clock)).catch(
         (error: unknown) => error,
       );
       if (rests)
