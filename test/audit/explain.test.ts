@@ -105,3 +105,8 @@ test("the answer counts the vaults of each origin, and reads the items of at mos
     "501 vaults locked; of the latest 500, 500 by reference cron from 10.0.0.7.",
   );
 });
+
+test("a new vault is advised only if the one that a call did not find is gone", async () => {
+  const { advice } = await reportOfOne(log("C0 S1 A2 G3"));
+  expect(advice.steps.join("\n")).toMatch(/probably gone.*console\. If it is gone, create a new/);
+});

@@ -134,7 +134,7 @@ function adviceOf(
       unlock,
     ],
     deleted: [
-      `The vault is ${probably}gone, and an unlock does not help. Check its UUID, look it up in the console, and create a new one.`,
+      `The vault is ${probably}gone, and an unlock does not help. Check its UUID, and look it up in the console. ${isSure ? "Create" : "If it is gone, create"} a new one.`,
     ],
     ok: ["No action needed."],
     unknown: [
