@@ -17,7 +17,7 @@ type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
 };
 
 /** How long the gate waits at most before it looks again, in milliseconds. */
-const lookMs = 1000;
+const lookMs = 2000;
 
 /** Longer than any wait for the next place under the rate limit, in milliseconds: a probe, and the trial after it, go out whatever --max-wait is. */
 const placeMs = 10_000;
