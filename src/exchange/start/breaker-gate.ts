@@ -59,7 +59,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     last?.state === "intent"
       ? await applyTo(breaker, { type: "found", startedAt: Date.parse(last.startedAt) })
       : breaker.known;
-  const cause =
+  let cause =
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
@@ -72,8 +72,10 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
       const probed = await probe(context, known, vault.uuid);
-      if (probed !== null) return probed;
-      known = await breaker.read();
+      if (probed !== null && isOfService(probed.reply)) return probed.breaker;
+      if (probed !== null && probed.reply.type !== "answer")
+        cause = `the service is unavailable: ${probed.reply.cause}`;
+      known = probed?.breaker ?? (await breaker.read());
       continue;
     }
     const leftMs = deadline - clock.elapsed();
@@ -90,14 +92,19 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
   }
 }
 
-/** Claims and sends a probe. Returns the breaker after it; null if it was not answered, or another process was faster. */
-async function probe(context: GateContext, known: Breaker, uuid?: string): Promise<Breaker | null> {
+/** Claims and sends a probe. Returns the breaker after it; null if another process was faster. */
+async function probe(
+  context: GateContext,
+  known: Breaker,
+  uuid?: string,
+): Promise<{ breaker: Breaker; reply: Reply } | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
-  const isAnswered = isOfService(await sendProbe(context, uuid));
+  const reply = await sendProbe(context, uuid);
+  const isAnswered = isOfService(reply);
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
-  return (await breaker.replace(claimed, probed)) && isAnswered ? probed : null;
+  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
 }
 
 /** Asks once, after the first answered start, whether the service answers probes; not while it is open, where a probe delays the trial. */
