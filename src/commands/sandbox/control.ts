@@ -3,7 +3,7 @@ import { command, vaultArgument, type OptionValues } from "../../cli/command.ts"
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
@@ -51,7 +51,16 @@ async function steer<Name extends Steered>(
 ): Promise<void> {
   const { vault } = options;
   const route = vault === undefined ? name : `${name}/${encodeURIComponent(vault)}`;
-  const document = await call<Document<`sandbox ${Name}`>>(app, options, `POST ${route}`, given);
+  const document = await call<Document<`sandbox ${Name}`>>(
+    app,
+    options,
+    `POST ${route}`,
+    given,
+  ).catch((cause: unknown) => {
+    const error = asVaultError(cause);
+    const next = [wayTo`vault sandbox status ${asGiven(options)}`];
+    throw vault !== undefined && error.code === "invalid-input" ? error.with({ next }) : error;
+  });
   await app.io.output.printDone(document, told(document));
 }
 
