@@ -123,7 +123,7 @@ const backup = command({
       backup: { ...facts, key: { inBackup: false, ...key } },
     };
     const where = key.file === null ? `the key, ${key.source}` : key.source;
-    const copied = `Copied ${count(facts.vaults, "vault")} to ${file}`;
+    const copied = `Copied ${count(facts.vaults, "vault")}${pendingOf(facts)} to ${file}`;
     const missing = `Not in it: ${where}. The backup cannot be opened without it; keep a copy of it elsewhere.`;
     const lines = facts.keyId === null ? [copied] : [copied, missing];
     await io.output.printDone(document, () => lines);
@@ -176,7 +176,7 @@ const restore = command({
           );
     const known = vaults.filter(({ reason }) => reason === "known").length;
     const lines = [
-      `Restored ${count(vaults.length, "vault")} from ${file}`,
+      `Restored ${count(vaults.length, "vault")}${pendingOf(restored)} from ${file}`,
       ...vaults.flatMap(becomeOf),
       ...(known === 0 ? [] : [`${count(known, "vault")}: ${reasons.known}`]),
     ];
@@ -184,6 +184,9 @@ const restore = command({
     io.narrator.note("", [wayTo`vault status`]);
   },
 });
+
+const pendingOf = ({ pending }: { pending: number }): string =>
+  pending === 0 ? "" : ` (${count(pending, "exchange")} pending)`;
 
 /** Why a vault is as it was here, as in the file, or both. */
 const reasons: Readonly<Record<RestoredVault["reason"], string>> = {

@@ -24,7 +24,7 @@ describe.concurrent("vault state backup", () => {
     const result = await machine.vault("state", "backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n")).toEqual([
-      `Copied 1 vault to ${file}`,
+      `Copied 1 vault (1 exchange pending) to ${file}`,
       `Not in it: key file ${keyFileOf(machine)}. The backup cannot be opened without it; keep a copy of it elsewhere.`,
     ]);
     expect(readdirSync(join(file, ".."))).toEqual(["backup.db"]);
