@@ -20,15 +20,11 @@ describe.concurrent.each(readdirSync(folder).toSorted((a, b) => a.localeCompare(
   "%s",
   (name) => {
     const { title, needs, steps } = parseStory(readFileSync(join(folder, name), "utf8"));
-    test.skipIf(!needs.every(isInstalled))(
-      `goes as told: ${title}`,
-      { timeout: 60_000 },
-      async () => {
-        const scene = await openScene(node, steps);
-        scenes.push(scene);
-        expect(steps.length).toBeGreaterThan(1);
-        for (const step of steps) expect(await playStep(step, scene)).toBeNull();
-      },
-    );
+    test.skipIf(!needs.every(isInstalled))(`goes as told: ${title}`, async () => {
+      const scene = await openScene(node, steps);
+      scenes.push(scene);
+      expect(steps.length).toBeGreaterThan(1);
+      for (const step of steps) expect(await playStep(step, scene)).toBeNull();
+    });
   },
 );

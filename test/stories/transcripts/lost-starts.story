@@ -25,7 +25,7 @@ exit 10
 $ . ./settings; vault guard
 | 0 of 5…0 of 3…nothing
 | 2 of 5…0 of 3…nothing
-| circuit breaker open: no response to a start at …Z; the next trial start is due at
+| circuit breaker open: no response to a start at …Z;
 
 # The gateway is repaired; the audit log shows none of the starts. Waiting would do, or a person says so
 $ vault sandbox fault --ready-file sandbox.json --clear
