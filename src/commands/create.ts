@@ -84,10 +84,14 @@ export const create = command({
     const request = { creation, vault, device, metadata, label: options.label };
     // Locked like a vault, so that the encryption key cannot change meanwhile and others see that it is under way.
     const session = await store.lock(service, id, io.waiting);
-    const creating = createVault(context, request);
-    await Promise.allSettled([creating]);
-    await session.release();
-    const { success, credentials, generation } = await creating;
+    const createLocked = async (): ReturnType<typeof createVault> => {
+      try {
+        return await createVault(context, request);
+      } finally {
+        await session.release();
+      }
+    };
+    const { success, credentials, generation } = await createLocked();
     const { uuid, usesRemaining, autoLockDate } = success;
     const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
     const created = { generation, fingerprint };
