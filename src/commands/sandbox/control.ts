@@ -51,16 +51,7 @@ async function steer<Name extends Steered>(
 ): Promise<void> {
   const { vault } = options;
   const route = vault === undefined ? name : `${name}/${encodeURIComponent(vault)}`;
-  const document = await call<Document<`sandbox ${Name}`>>(
-    app,
-    options,
-    `POST ${route}`,
-    given,
-  ).catch((cause: unknown) => {
-    const error = asVaultError(cause);
-    const next = [wayTo`vault sandbox status ${asGiven(options)}`];
-    throw vault !== undefined && error.code === "invalid-input" ? error.with({ next }) : error;
-  });
+  const document = await call<Document<`sandbox ${Name}`>>(app, options, `POST ${route}`, given);
   await app.io.output.printDone(document, told(document));
 }
 
@@ -88,8 +79,14 @@ const changing = (name: "lock" | "unlock") =>
     },
     options: control,
     examples: [`vault sandbox ${name} $VAULT`, `vault sandbox ${name} $VAULT --json`],
-    run: async (app, options) =>
-      await steer(app, options, name, ({ uuid, status }) => `${uuid} is ${status}`),
+    async run(app, options) {
+      const told = ({ uuid, status }: Document<"sandbox lock">): string => `${uuid} is ${status}`;
+      await steer(app, options, name, told).catch((cause: unknown) => {
+        const error = asVaultError(cause);
+        const next = [wayTo`vault sandbox status ${asGiven(options)}`];
+        throw error.code === "invalid-input" ? error.with({ next }) : error;
+      });
+    },
   });
 export const lock = changing("lock");
 export const unlock = changing("unlock");
