@@ -113,8 +113,8 @@ export const withoutUnanswered = (counters: Counters): Counters => ({
   possiblyFailed: 0,
 });
 
-/** The service's locking thresholds, as configured. */
 type Spent = NonNullable<ErrorFacts["spent"]>;
+/** The service's locking thresholds, as configured. */
 export type Policy = Spent["limits"];
 
 /** Whether one more would lock the vault: what `at-risk` says of it. */

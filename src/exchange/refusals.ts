@@ -30,11 +30,7 @@ export function refusalError(
   const notSent = (why: string, more: ErrorFacts = {}): VaultError =>
     new VaultError("guard", `not sent: ${why}`, { ...facts, ...more });
   const pending = (what: string, next = facts.next): VaultError =>
-    new VaultError("pending", what, {
-      uuid,
-      exchange: vault.open === null ? undefined : summarize(vault.open),
-      next,
-    });
+    new VaultError("pending", what, { uuid, exchange: exchangeOf(vault), next });
   switch (because) {
     case "held": {
       const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
@@ -91,6 +87,9 @@ export function throwIfRefused(vault: VaultRecord, wish: Wish, circumstances: Ci
   const first = beforeStart(vault, wish, circumstances);
   if (first?.do === "refuse") throw refusalError(vault, first, wish, circumstances);
 }
+
+const exchangeOf = ({ open }: VaultRecord): ErrorFacts["exchange"] =>
+  open === null ? undefined : summarize(open);
 
 /**
  * The error of a command whose last start was refused, once nothing more is done by itself. Something was sent, and the refusal of the
@@ -162,7 +161,7 @@ export const inDoubtError = (
     "the acknowledgement may or may not have arrived; both the old and the new credentials are kept",
     {
       uuid: vault.uuid,
-      exchange: vault.open === null ? undefined : summarize(vault.open),
+      exchange: exchangeOf(vault),
       service,
       next: waysOn(vault, circumstances),
     },
