@@ -61,7 +61,7 @@ describe("a state that is moved", () => {
     const { location, sql } = await postgres();
     const there = { VAULTSVC_STATE: location("gone_for_good") };
     await first.okWith({ env: there }, "state", "init");
-    const again = { VAULTSVC_STATE: directory };
+    const again = { VAULTSVC_STATE: directory, PGPASSWORD: "password" };
     await first.okWith({ env: again }, "state", "move", "--to", there.VAULTSVC_STATE, "--yes");
     for (const args of [
       ["get", uuid],
@@ -138,6 +138,27 @@ describe("a state that is moved", () => {
     expectFarFromLock(lab, uuid);
   });
 
+  it("is not claimed where it was while the new place answers, and refuses the login", async () => {
+    const { lab, uuid, machine } = await warmLab(offlineNote);
+    const { location } = await postgres();
+    const there = { env: { VAULTSVC_STATE: location("behind_a_password") } };
+    await machine.okWith(there, "state", "init");
+    await machine.ok("state", "move", "--to", there.env.VAULTSVC_STATE, "--yes");
+    const claim = ["state", "claim", "--yes", "--json"];
+    for (const [PGPASSWORD, why] of [
+      ["", /cannot be told: .* refused the connection .*; nothing was changed/],
+      ["wrong", /cannot be told: .* refused the connection .*; nothing was changed/],
+      ["password", /was moved to postgres:/],
+    ] as const) {
+      const refused = await machine.vaultWith({ env: { PGPASSWORD } }, ...claim);
+      expectError(refused, "state", why);
+      if (PGPASSWORD !== "password") expect(errorOf(refused).help).toContain("set PGPASSWORD");
+      expectError(await machine.vault("get", uuid, "--json"), "state", /was moved to postgres:/);
+    }
+    await machine.okWith(there, "get", uuid, "--json");
+    expectFarFromLock(lab, uuid);
+  });
+
   it("is claimed where it was if nobody can tell whether the new place has it", async () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;
@@ -163,7 +184,7 @@ describe("a state that is moved", () => {
     await first.ok("state", "move", "--to", there.env.VAULTSVC_STATE, "--yes");
     await first.okWith(there, "get", uuid, "--json");
     await sql("DROP SCHEMA gone_since CASCADE");
-    await second.ok("state", "claim", "--yes");
+    await second.okWith({ env: { PGPASSWORD: "password" } }, "state", "claim", "--yes");
     expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
     await expectInStep(lab, second, uuid);

@@ -35,6 +35,9 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
+/** Whether a server is there and refused the password, or was given none. */
+export const isLoginRefused = (error: unknown): boolean => codeOf(error) === "28P01";
+
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
 
@@ -49,8 +52,9 @@ export function connectionReason(error: unknown): ErrorFacts & { why: string } {
   const byCertificate =
     "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it";
   const byServer = "configure TLS on the server; only on a network of your own: sslmode=disable";
+  const byPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
   const ways: [RegExp, ErrorFacts][] = [
-    [/28P01|password must be/, { hint: "set PGPASSWORD, or put the password into ~/.pgpass" }],
+    [/28P01|password must be/, { hint: byPassword, cause: { code: "28P01" } }],
     [/certificate|self.signed|altnames/i, { hint: byCertificate }],
     [/not support SSL/, { hint: byServer }],
     [/^(?:28|3D|42)/, {}],

@@ -6,6 +6,7 @@ import type { Fence, Marks } from "./marks.ts";
 import { afterwards, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
+import { isLoginRefused } from "../postgres/errors.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -112,8 +113,8 @@ async function receive(
  * moved to a place that is gone. Nothing counts as proven: it may have been used elsewhere;
  * machines offer what they kept of the gone place. A move's target that answers gets a mark first,
  * so that nobody who stalled finishes the move. An unreadable one counts as gone; `warn` is told.
- * @throws `usage` for one in use anyway; `state` if the target has the state. What it returns
- * throws `busy`, `interrupted`, and `state` if a move has begun or ended since
+ * @throws `usage` for one in use anyway; `state` if the target has the state, or refuses the login.
+ * What it returns throws `busy`, `interrupted`, and `state` if a move has begun or ended since
  */
 export async function prepareClaim(
   from: StoredWhole,
@@ -138,7 +139,11 @@ export async function prepareClaim(
     return { place, marks: await marksAt(place) };
   };
   const unknown = (error: unknown): null => {
-    warn(`whether the state is at ${move?.to} cannot be told: ${asVaultError(error).message}`);
+    const { code, message, facts } = asVaultError(error);
+    const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
+    // It answers, and may have the vaults.
+    if (isLoginRefused(error)) throw new VaultError(code, `${why}; nothing was changed`, facts);
+    warn(why);
     return null;
   };
   const to = move && (await look(move.to).catch(unknown));
