@@ -82,8 +82,7 @@ function openCache({ arch, argv, env, getuid, version }) {
   const folder = `${caches}/vaultsvc`;
   const command = /^[\w-]{1,20}$/.exec(argv[2] || "none")?.[0] ?? "other";
   try {
-    for (const each of [caches, folder])
-      if (!fs.existsSync(each)) fs.mkdirSync(each, { mode: 0o700 });
+    fs.mkdirSync(folder, { mode: 0o700, recursive: true });
     const stat = fs.lstatSync(folder);
     if (!stat.isDirectory() || stat.uid !== getuid() || (stat.mode & 0o77) !== 0) return null;
     return { file: `${folder}/${command}`, key: `${read("build")} ${version} ${arch}` };

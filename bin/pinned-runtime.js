@@ -37,8 +37,7 @@ exports.continueOnPinned = (process, signals) => {
 /** The pinned runtime's executable, or null where it is not installed. */
 function pinnedRuntime() {
   try {
-    const executable = path.join(path.dirname(require.resolve("node/package.json")), "bin", "node");
-    return fs.statSync(executable).isFile() ? executable : null;
+    return require.resolve("node/bin/node");
   } catch (error) {
     return null;
   }
@@ -54,12 +53,6 @@ function refuse(process) {
 
 /** Those that a user may have opened for the program (@/dev/fd/3): Node closes them in a child. */
 function given() {
-  return Array.from({ length: 100 }, (_, index) => {
-    try {
-      fs.fstatSync(index + 3);
-      return index + 3;
-    } catch (error) {
-      return "ignore";
-    }
-  });
+  const at = Array.from({ length: 100 }, (_, index) => index + 3);
+  return at.map((each) => (fs.existsSync(`/dev/fd/${each}`) ? each : "ignore"));
 }

@@ -26,10 +26,6 @@ export async function manPages(version: string, date: string): Promise<Record<st
   });
   const pages = [...commands, ...ofTopics].map(([file, summary, text]) => {
     const [name = "", section] = file.split(".");
-    const seeAlso =
-      file === "vault.1"
-        ? "a page of each command, as vault-get(1), and of each topic, as vault-tour(7)"
-        : "vault(1)";
     const page = `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
 .SH NAME
 ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.SH DESCRIPTION
@@ -37,7 +33,7 @@ ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.S
 .EX
 ${escape(text)}.EE
 .SH SEE ALSO
-${escape(seeAlso)}
+vault(1); each command, as vault\\-get(1), and topic, as vault\\-tour(7)
 `;
     return [file, page];
   });

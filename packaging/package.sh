@@ -9,10 +9,7 @@ PATH=$PWD/node_modules/.bin:$PATH
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 version=$(node -p 'require("./package.json").version')
 platform=$(node -p 'process.platform + "-" + process.arch')
-if [[ $platform != linux-* ]]; then
-  echo "the executable is made on Linux only; elsewhere install the npm package" >&2
-  exit 1
-fi
+[[ $platform == linux-* ]] || { echo "the executable is made on Linux only; elsewhere install the npm package" >&2 && exit 1; }
 npm run -s build
 npm run -s man
 quietly() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2 && exit 1; }; }
@@ -59,13 +56,12 @@ if command -v dpkg-deb >/dev/null; then
   put packaging/debian/copyright "$documents/copyright"
   for script in postinst prerm; do put "packaging/debian/$script" "$tree/DEBIAN/$script" 755; done
   (cd "$tree" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
-  architecture=$(dpkg --print-architecture)
   # A hyphen would begin a revision of Debian's; ~ comes before the release.
   version=${version/-/\~}
   cat >"$tree/DEBIAN/control" <<END
 Package: vaultsvc
 Version: $version
-Architecture: $architecture
+Architecture: $(dpkg --print-architecture)
 Maintainer: $(git log -1 --format='%an <%ae>')
 Installed-Size: $(find "$tree/usr" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }')
 Depends: libc6 (>= 2.28), libstdc++6 (>= 8)
@@ -78,7 +74,7 @@ Description: command line for remote, encrypted vaults
  locked: it stores them durably, delivers the contents, and only then
  acknowledges.
 END
-  quietly dpkg-deb --root-owner-group -Zgzip -z6 --build "$tree" "release/vaultsvc_${version}_$architecture.deb"
+  quietly dpkg-deb --root-owner-group -Zgzip -z6 --build "$tree" release
 else
   echo "no Debian package is made: dpkg-deb not found"
 fi

@@ -1,15 +1,11 @@
 import { createRequire } from "node:module";
 import type { Plugin } from "rolldown";
 
-/** Its own switch, which leaves out an experimental parser. */
-export const undiciSwitch = { esbuildDetection: '"yes"' };
-
 const { resolve } = createRequire(import.meta.url);
-const file = (path: string): string => resolve(`undici/lib/${path}`);
 
 const client = `
-  export { default as Client } from "${file("dispatcher/client.js")}";
-  export { default as buildConnector } from "${file("core/connect.js")}";`;
+  export { default as Client } from "${resolve("undici/lib/dispatcher/client.js")}";
+  export { default as buildConnector } from "${resolve("undici/lib/core/connect.js")}";`;
 
 /** What takes the place of modules that the client needs little of, by their names. */
 const instead: readonly (readonly [name: RegExp, text: string])[] = [
