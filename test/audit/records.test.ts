@@ -52,6 +52,10 @@ numbers that are no bytes          | <1>\n{~2:"2","x":"[1,,2]","y":"[01,2]"}\n |
 numbers that are no bytes, in rows | HEAD,x\n(1),1,"[1,,2]"\n(2),2,"[01,{2]"\n | 2:1 3:2
 lists, one a line                  | <1>\n[<2>,<3>]\n                         | 1:1 2:2 2:3
 Python                             | <1>\n{~2:2,"x":NaN,"y":None,"z":[-Infinity,True,],}\n | 1:1 2:2
+backslashes, and no JSON in others | <1>\n{~2:"a\user","x":"b\q"}\n{~3:"3","x":{"a" "b"}}\n | 1:1 2:a\user 3:-
+zeros within an item               | <1>\n{"time":"2026-11-20T12:\0\000:02Z","action":"READ_VAULT","vault":"00000000-0000-4000-8000-000000000001","ref":"2"}\n | 1:1 2:2
+keys and values of items in lists  | {"results":[[{"field":"time","value":"2026-11-20T12:00:01Z"},{"field":"action","value":"READ_VAULT"},{"field":"vault","value":"00000000-0000-4000-8000-000000000001"},{"field":"ref","value":"1"}],[{"field":"ref","value":"2"},{"field":"time","value":"2026-11-20T12:00:02Z"},{"field":"action","value":"READ_VAULT"},{"field":"vault","value":"00000000-0000-4000-8000-000000000001"}]]} | 1:1 2:2
+lists of items with names          | [[{"name":"x",~1:1}],[{"name":"y",~2:2},{"name":"z",~3:3}]] | 1:1 2:2 3:3
 a tab in a string                  | <1>\n{~2:"2","x":"a\tb"}\n                | 1:1 2:2
 other lines                        | <1>\n7\n"x"\nnull\nINFO\n<2>\n{"n        | 1:1 6:2; 2: not an object; 3: not an object; 4: not an object; 5: not JSON; 7: not JSON: the last line is cut off
 a list                             | [<1>,\n<2>]                              | 1:1 2:2
@@ -111,6 +115,9 @@ quotes                    | HEAD\n(1),"say ""x"""\n(2),"a\nb"\n(3),",c"\n | 2:sa
 quotes in the middle      | HEAD\n(1),5" disk\n(2),"y"z\n(3),1 "so" 2\n   | 2:5" disk 4:1 "so" 2; 3: a quote is not closed in its cell
 blanks after the commas   | "time", "action", "vault", "ref"\n(1), "a, b"\n(2),  c \n                 | 2:a, b 3:c
 defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
+a rule below the header   | HEAD\n-----------------------------+-----------------------------+-----------------------------+--------\n(1),x\n | 3:x
+one missing in the middle | HEAD,ip,y\n(1),x,10.0.0.1,y\n(2),10.0.0.1,y\n(3),z,10.0.0.1\n | 2:x 4:z; 3: 5 cells where the header has 6
+and an outcome of another | HEAD,outcome,id\n(1),x,OK,1\n(2),OK,2\n(3),z,OK\n | 2:x 4:z; 3: 5 cells where the header has 6
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
 and a column without a name | ,HEAD\n0,(1),x\n,HEAD\n1,(2),y\n              | 2:x 4:y

@@ -44,7 +44,9 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
 function byKey(list: unknown): object | undefined {
   if (!Array.isArray(list) || list.length === 0) return undefined;
   const pairs = list.map((one: unknown) =>
-    isObject(one) && "value" in one ? [one["key"], one["value"]] : [],
+    isObject(one) && "value" in one
+      ? [one["key"] ?? one["field"] ?? one["name"], one["value"]]
+      : [],
   );
   const keys = new Set(pairs.map(([key]) => key));
   const isKeyed = keys.size === pairs.length && pairs.every(([key]) => typeof key === "string");
@@ -78,8 +80,8 @@ export interface Parsed extends Looked {
 
 /**
  * Parses a JSON object, or a row of values with these names, also with NaN, None, a comma before a
- * brace, or control characters in strings. Integers beyond 2^53 become strings, to keep their
- * digits. `depth`: texts that it is in.
+ * brace, control characters in strings, or a `\` that escapes nothing. Integers beyond 2^53 become
+ * strings, to keep their digits. `depth`: texts that it is in.
  */
 export function parse(text: string, depth = 0, names?: readonly string[]): Parsed {
   // Rejects what cannot be JSON without the cost of an exception.
@@ -87,7 +89,7 @@ export function parse(text: string, depth = 0, names?: readonly string[]): Parse
   if (tooDeep.test(text)) return none("nested too deeply");
   try {
     const given = parseLoosely(text);
-    const value = names === undefined ? given : objectOf(given, names);
+    const value = names === undefined ? (byKey(given) ?? given) : objectOf(given, names);
     // Another program's text of an object, written as a string.
     if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
     if (!isObject(value)) return none("not an object");
@@ -107,11 +109,12 @@ const none = (reason: string): Parsed => {
   return { ...nothing, reason };
 };
 
-function parseLoosely(text: string): unknown {
+/** Parses JSON with what `parse` allows. */
+export function parseLoosely(text: string): unknown {
   try {
     return parseExactly(text);
   } catch (error) {
-    if (error instanceof RangeError || !/^\s*[[{]/.test(text)) throw error;
+    if (error instanceof RangeError || !/^\s*["[{]/.test(text)) throw error;
     return parseExactly(text.replaceAll(loose, repaired));
   }
 }
@@ -126,7 +129,10 @@ function parseExactly(text: string): unknown {
 /** Strings, commas before braces, numbers, words. Open strings extend to the end: linear time. */
 const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])|[\w.+-]+/gs;
 const repaired = (part: string): string => {
-  if (part.startsWith('"')) return part.replaceAll(/\p{Cc}/gu, " ");
+  if (part.startsWith('"'))
+    return part.replaceAll(/\p{Cc}|\\(?:["\\/bfnrt]|u[\da-f]{4})?/giu, (one) =>
+      one === "\\" ? "\\\\" : one.replace(/\p{Cc}/u, " "),
+    );
   if (part === ",") return "";
   if (/^(?:true|false)$/i.test(part)) return part.toLowerCase();
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(part) ? part : "null";
@@ -254,7 +260,8 @@ function innerOf(value: object, item: object, depth = 0): number {
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
       if (hasNamesOf(member, item, 0.8)) return unlike;
-      const own = isMany && isObject(member) ? itemIn(flatten(member)).likeness : unlike;
+      const one = byKey(member) ?? member;
+      const own = isMany && isObject(one) ? itemIn(flatten(one)).likeness : unlike;
       return own === unlike ? innerOf(member, item, depth + 1) : own;
     }),
   );

@@ -9,6 +9,7 @@ import {
   type Looked,
   namesOf,
   parse,
+  parseLoosely,
   similar,
   unlike,
 } from "./fields.ts";
@@ -71,7 +72,7 @@ export abstract class Cutter {
 
   /** Returns the columns of a record that was taken, from its bytes. */
   fieldsOf(bytes: Buffer, offset: number): Fields {
-    return parse(textOf(bytes), 0, this.namesAt(offset)).fields;
+    return parse(textOf(bytes).replaceAll("\0", ""), 0, this.namesAt(offset)).fields;
   }
 
   protected namesAt(offset: number): readonly string[] | undefined {
@@ -80,7 +81,7 @@ export abstract class Cutter {
 
   /** Makes a text of what stands for it in the input. */
   decode(text: string): string {
-    return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+    return text.includes("\\") ? (parseLoosely(`"${text}"`) as string) : text;
   }
 
   /** Takes what is at `from`. Returns the offset after it; -1 if incomplete, but not if `isEnd`. */
@@ -209,11 +210,14 @@ export class JsonCutter extends Cutter {
     return from + 1;
   }
 
-  /** Takes names or a row of values by them, or goes on in any other list. */
+  /** Takes names, a row of values by them, or keys with values; goes on in any other list. */
   #takeList(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const place = this.#place;
     const names = place.isList ? this.#stack.at(-2)?.names : undefined;
-    if (names === undefined && !isHeader(place.key ?? "")) return this.#open(given, from, true);
+    const isKeyed =
+      place.isList && /^\[\s*\{\s*"(?:key|field|name)"/.test(textOf(given.bytes, from, from + 60));
+    if (names === undefined && !isHeader(place.key ?? "") && !isKeyed)
+      return this.#open(given, from, true);
     const end = endOfValue(given, from, to);
     if (end < 0) return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
     const text = textOf(given.bytes, from, end);
@@ -225,7 +229,8 @@ export class JsonCutter extends Cutter {
         this.headers.push({ offset: given.offset + from, names });
       return this.#takeWhole(given, from, end, names);
     }
-    place.names = namesOf(text);
+    if (isKeyed && parse(text).reason === undefined) return this.#takeWhole(given, from, end);
+    if (!isKeyed) place.names = namesOf(text);
     if (place.names === undefined) return this.#open(given, from, true);
     place.key = undefined;
     return end;

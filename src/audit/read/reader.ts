@@ -237,6 +237,18 @@ export class ItemReader {
     return this.#placed(line, given, from, to);
   }
 
+  /** Returns the columns that count of a plain record, which may have other values that are no JSON. */
+  fieldsOf(bytes: Buffer): Fields {
+    const given = viewOf(bytes);
+    this.readObject(given, 0, bytes.length);
+    const fields: Fields = new Map();
+    for (const [slot, role] of counting.entries()) {
+      const text = this.#valueAt(this.#texts, given, slot);
+      if (text !== undefined) fields.set(this.#layout.columns[role]?.name ?? "", text);
+    }
+    return fields;
+  }
+
   /** Returns the entry of an item that was parsed whole from these bytes: the same object. */
   complete(item: Item, line: number, given: Bytes, from: number, to: number): Entry {
     const { vaults, classifier } = this.#layout;

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
-import { rankOf } from "../columns/looks.ts";
+import { looksLikeAddress, rankOf } from "../columns/looks.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
 import { textOf, viewOf } from "./bytes.ts";
@@ -108,9 +108,9 @@ export class Source implements Sink {
   itemOf(location: ItemLocation): Item {
     const { offset, length } = location;
     const bytes = this.bytesOf(location);
-    const isWhole = bytes.length === length;
-    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes, offset), this.layout) : "";
-    if (typeof item !== "string") return item;
+    const fields = this.#cutter.fieldsOf(bytes, offset);
+    const item = itemOf(fields.size > 0 ? fields : this.#items.fieldsOf(bytes), this.layout);
+    if (bytes.length === length && typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",
     });
@@ -170,21 +170,21 @@ export class Source implements Sink {
       return;
     }
     const entry = this.#items.complete(item, line, given, from, to);
-    if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
+    // A cell may be missing in the middle, and what is behind it in the columns of others.
+    const isUnclear = item.outcome !== undefined && endOf(entry.event) === "unclear";
+    const isShifted = isUnclear || !looksLikeAddress(item.address ?? "::");
+    if (doubt !== undefined && (isShifted || (entry.vault < 0 && anyUuid.test(text()))))
       return this.skip(line, doubt, text());
     if (entry.vault < 0 && item.vault !== undefined) {
-      // A call of a vault with a label, or a masked name. What else names a vault may be about it.
-      if (mayCount(entry.event) && this.#isOfVaults(item))
+      // A call of a vault with a label, or a masked name; targets are also users, who log in.
+      const { name = "" } = this.layout.columns.vault ?? {};
+      const isOfVaults = rankOf("vault", name) < Infinity || nameIn(item.action) !== undefined;
+      if (mayCount(entry.event) && isOfVaults)
         return this.skip(line, `no vault's UUID: ${clip(item.vault)}`, text());
+      // What else names a vault may be about it.
       this.unread(text());
     }
     this.add(entry, list);
-  }
-
-  /** Whether what an item is about is a vault: a column of targets has users too, who log in. */
-  #isOfVaults({ action }: Item): boolean {
-    const { vault } = this.layout.columns;
-    return rankOf("vault", vault?.name ?? "") < Infinity || nameIn(action) !== undefined;
   }
 
   skip(line: number, reason: string, text: string, isCut = false): void {

@@ -81,7 +81,7 @@ class RowCutter extends Cutter {
       if (anyUuid.test(title)) sink.skip?.(line, "above the header", title);
       return end;
     }
-    if (columns === 1 && this.#isEmpty(0)) return end;
+    if (columns === 1 && isRule.test(this.#cell(bytes, 0))) return end;
     if (this.#header.length === 0 && this.#takeHeader(given, from)) return end;
     const header = this.#header;
     const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header);
@@ -225,8 +225,8 @@ const lookedAt = (fields: Fields): Looked =>
     ? { ...itemIn(fields), likeness: alike }
     : { fields, likeness: alike, isText: false };
 
-/** What is drawn between the header and the rows. */
-const isRule = /^[-=+:| ]+$/;
+/** What is drawn between the header and the rows, or nothing. */
+const isRule = /^[-=+:| ]*$/;
 
 /** Whether a line names nothing, like `(8 rows)`. */
 const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\d:\d/i.test(text);
