@@ -35,6 +35,7 @@ const values: Record<string, (n: number) => string | undefined> = {
   code: (n) => (n % 3 === 2 ? "7" : "0"),
   unknown: (n) => (n % 3 === 2 ? "qwx-1" : "qwx-2"),
   failure: (n) => (n % 3 === 2 ? "AccessDenied" : undefined),
+  fault: (n) => (n % 3 === 2 ? "E17" : undefined),
   reason: (n) => (n % 3 === 2 ? "bad credentials" : undefined),
   flag: (n) => String(n % 2 > 0),
   level: (n) => (n % 2 > 0 ? "INFO" : "WARN"),
@@ -88,7 +89,7 @@ ref         | reference | externalRef external_reference client_reference ref co
 endpoint    | path      | endpoint http_endpoint url path request requestUri x
 app         | billing   | application applicationUUID app.id clientId appUuid Anwendung
 id          | id        | id uuid itemId audit_item_id eventId _id insertId
-reason      | as usual  | description message details reason Grund motif`),
+reason      | as usual  | description message details reason resultDescription body.stringValue Grund motif`),
 )("%s: %s in %s", async (role = "", value = "", names = "") => {
   for (const name of names.split(" ")) {
     const others = ["time", "action", "vault"].includes(role) ? `${role}=none ` : "";
@@ -108,6 +109,7 @@ what varies, of two outcomes   | httpStatus=200 success=good                    
 words of both kinds            | gate=gate                                           | outcome=gate(value)
 words that texts contradict    | webhook=hook reason=reason                          | outcome=- reason=reason
 the state of a thing           | status=ACTIVE                                       | outcome=-
+the error that is understood   | errorCode=fault errorMessage=reason                 | outcome=errorMessage
 why it failed is also a reason | error=failure                                       | outcome=error reason=error
 reasons before other texts     | message=vault read reason=reason                    | reason=reason
 the event before its arrival   | time=none @timestamp=late eventTime=at              | time=eventTime
@@ -126,7 +128,7 @@ no id of a user, deeper        | vault=none user.id=session x=vault             
 a target that varies           | vault=none subjectId=user objectId=vault            | vault=objectId
 the vault in a path            | vault=none url=appPath                              | vault=url(value) endpoint=url
 who calls, not who logs        | host=10.9.9.9 server=10.9.9.8 client=ip             | ip=client
-a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8 host.ip=10.9.9.7     | ip=-
+a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8 host.ip=10.9.9.7 podIP=10.9.9.6 | ip=-
 an outcome with its reason     | outcome.result=word outcome.reason=reason           | outcome=outcome.result reason=outcome.reason
 the first of those who forward | remoteAddr=10.1.1.1 x-forwarded-for=forwarded       | ip=x-forwarded-for
 an unknown action and vault    | action=THING vault=vault-1                          | action=action vault=vault

@@ -411,6 +411,7 @@ class Search {
     const [best] = [
       ...[...known, ...words].filter((one) => varies(one) && named.includes(one)),
       ...named.filter((one) => varies(one) && tellsErrors(one)),
+      ...errors.filter(holdsOutcomes),
       ...errors,
       ...known,
       ...told,

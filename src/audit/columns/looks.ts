@@ -68,7 +68,7 @@ const spellings = {
   id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid insertid transactionid rowid requestid",
   reason:
     "description desc reason failurereason message msg errormessage details detail text note notes comment summary error exception responsestatusmessage " +
-    "statusmessage grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
+    "statusmessage resultdescription resultreason statusreason errordetail errordetails denialreason rejectionreason refusalreason body grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
 } as const;
 
 export type Kind = keyof typeof spellings;
@@ -114,7 +114,7 @@ export const isProperty = (column: string): boolean =>
 
 /** Whether ids or addresses are of people, sessions or machines, never of a vault or its caller. */
 export const isOthers = (column: string): boolean =>
-  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy|benutzer|sitzung|utilisateur|usuario/i.test(
+  /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|pod|container|instance|agent|server|observer|local|dest|upstream|proxy|benutzer|sitzung|utilisateur|usuario/i.test(
     /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column.slice(-longestName))?.[0] ??
       "",
   );

@@ -164,7 +164,10 @@ export class Classifier {
       // Words like "locked" name the action: only the outcome tells failure; notes are no calls.
       const kind =
         base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint);
-      if (result === "bad" && (base !== "lock-noted" || kind === "lock")) return ["not-performed"];
+      const isBad = result === "bad" && (base !== "lock-noted" || kind === "lock");
+      // UNLOCK_VAULT_FAILED, but not a text behind a name.
+      if (isBad || /^(?:[A-Z]+ )*(?:FAIL\w*|DENIED|REFUSED|REJECTED|ERROR)(?: |$)/.test(rest))
+        return ["not-performed"];
       return result === "unclear" ? ["other", "outcome"] : [kind];
     }
     const said = description === undefined ? undefined : describedOutcome(description);
@@ -213,10 +216,6 @@ const refusals: Partial<Record<Reason | "locking", EventKind>> = {
   // Whether the call was accepted before the failure is not known.
   service: "unclear-start",
   unauthorized: "unauthorized",
-  application: "not-performed",
-  rate: "not-performed",
-  malformed: "not-performed",
-  unavailable: "not-performed",
 };
 
 /** Kinds that an item tells in whatever call. */
@@ -242,7 +241,7 @@ function refusal(
     [rest, description ?? ""].filter((text) => text !== ""),
   );
   if (isAcknowledgement(base)) return [reason === "service" ? "unclear-ack" : "failed-ack"];
-  const kind = reason && refusals[reason];
+  const kind = reason && (refusals[reason] ?? "not-performed");
   if (base === undefined) {
     if (kind !== undefined && ofAnyCall.test(kind)) {
       // What is not known to be a call of the vault may have had other credentials.

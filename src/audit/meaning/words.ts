@@ -26,7 +26,7 @@ const nouns: Readonly<Record<string, string>> = {
   THEIR: `(?:(?:${ours}) )*`,
   OWN: `(?<!(?<![\\w'])(?!(?:${ours}) )[\\w']+ )`,
   OTHERS:
-    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card(?! vault)|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend)",
+    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card(?! vault)|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend|broker|kafka|redis|queue|vpn|webhook)",
   PAIR: "(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)",
   SECRET:
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
@@ -57,11 +57,11 @@ const misleading = row(String.raw`
   (?:database|db|tables?|rows?|files?|records?|accounts?|users?|benutzer\w*|konto|compte|cuenta|usuario|utilisateur|application|app|anwendung|keys?|devices?|cards?|session|ip|address|adresse|queue|transaction|documents?|merchant|client|tenant|partner|customer|owner|orders?):?(?: (?!VAULT)(?:UUID|[\w']+:?)){0,4} LOCKED
   LOCKED by (?:another|other|a different|transaction|process|thread|session)
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
-  (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the)(?: \w+){0,3} SECRET
+  (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the|invalid|wrong|bad)(?: \w+){0,3} SECRET
   OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
-  (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls) pin
+  (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls|hsm|kms|sim|smart ?card) pin
   VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)
-  (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|encryption|format|encoding|length|type|schema|syntax|object|field|size)`);
+  (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|(?:en|de)cryption|header|counter|format|encoding|length|type|schema|syntax|object|field|size)`);
 
 /** Why a call was refused. What comes first is taken out, before `misleading` is. */
 const rows = {
