@@ -43,22 +43,17 @@ export function parseMap(text: string): ColumnMap {
 }
 
 export function parseAction(text: string): Renames {
-  const pair = parsePair("--action", text, {
-    form: "OLD=NEW",
-    hint: `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`,
-    valueOf: knownName,
-  });
-  return Object.fromEntries([pair]);
+  const form = "OLD=NEW";
+  const hint = `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`;
+  return Object.fromEntries([parsePair("--action", text, { form, hint, valueOf: knownName })]);
 }
 
 /** Parses a value of --outcome, `VALUE=success` or `VALUE=failure`, without regard to case. */
 export function parseOutcome(text: string): NonNullable<Rules["outcomes"]> {
-  const pair = parsePair("--outcome", text.toLowerCase(), {
-    form: "VALUE=success or VALUE=failure",
-    hint: "like --outcome BOUNCED=failure",
-    valueOf: (word) => (["success", "failure"] as const).find((one) => one === word),
-  });
-  return Object.fromEntries([pair]);
+  const form = "VALUE=success or VALUE=failure";
+  const hint = "like --outcome BOUNCED=failure";
+  const valueOf = (word: string) => (["success", "failure"] as const).find((one) => one === word);
+  return Object.fromEntries([parsePair("--outcome", text.toLowerCase(), { form, hint, valueOf })]);
 }
 
 export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];

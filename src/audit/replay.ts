@@ -154,6 +154,7 @@ function conclude(
   { fold, changed, classifier, newest, unknown, future, ...counts }: Intake,
 ): Omit<Replay, "close"> {
   const { rules, until, journal, pseudonyms, whatIf, where = [] } = given;
+  const { release } = rules;
   const inputs = sources.map(({ report }) => report);
   const exports = inputs.filter(({ format }) => format !== "journal");
   const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
@@ -169,26 +170,17 @@ function conclude(
     fold,
     inputs,
     skips,
-    doubts: said(
-      [
+    doubts: said({
+      "the items do not show which calls failed (--map outcome=COLUMN or --failure PATTERN tells)":
         !tellsFailures,
-        "the items do not show which calls failed (--map outcome=COLUMN or --failure PATTERN tells)",
-      ],
-      [
+      "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)":
         exports.some(({ columns: { outcome, reason } }) => outcome?.by === "value" && !reason),
-        "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)",
-      ],
-      [
+      "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
         sources.some(({ layout }) => layout.isContradicted),
-        "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)",
-      ],
-      [
-        beforeRelease(rules.release, "1.2.18"),
-        `release ${rules.release} records no failed attempts`,
-      ],
-      [cut !== undefined, "the log is cut off or damaged: items are missing"],
-      [skips.count > 0, `${count(skips.count, "line")} could not be read`],
-    ),
+      [`release ${release} records no failed attempts`]: beforeRelease(release, "1.2.18"),
+      "the log is cut off or damaged: items are missing": cut !== undefined,
+      [`${count(skips.count, "line")} could not be read`]: skips.count > 0,
+    }),
     asOf,
     isWhole: until === undefined && journal === undefined,
   };
@@ -198,14 +190,16 @@ function conclude(
     found,
     warnings: [
       ...new Set(sources.flatMap(({ layout }) => layout.warnings)),
-      ...said([cut !== undefined, `${cut}: what comes after is missing. Export or copy it again.`]),
+      ...said({
+        [`${cut}: what comes after is missing. Export or copy it again.`]: cut !== undefined,
+      }),
       ...classifier.say(unknown > 0 ? ["action"] : []),
       ...classifier.say(["outcome", "description", "reason", "endpoint"]),
       ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items.`),
-      ...said([
-        future > 0,
-        `${count(future, "item")} dated in the future: verdicts are as of the latest other item.`,
-      ]),
+      ...said({
+        [`${count(future, "item")} dated in the future: verdicts are as of the latest other item.`]:
+          future > 0,
+      }),
       ...where
         .filter((one) => journal === undefined && !hasColumn(one.key))
         .map(({ key }) => `No column is known for --where ${key}=…; name it (--map ${key}=…).`),

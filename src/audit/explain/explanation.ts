@@ -126,7 +126,6 @@ function adviceOf(
   const resets = isOpen
     ? `The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`
     : "An acknowledged exchange resets the counters.";
-  const ends = isTooLate ? [did] : [];
   const steps: Record<Verdict, readonly string[]> = {
     locked: [
       ...(isSure ? [] : ["The vault is probably locked: look it up in the console first."]),
@@ -148,17 +147,15 @@ function adviceOf(
       ? [
           `Have the client acknowledge it before ${tokenExpiry}, and each exchange once its new credentials are stored durably.`,
         ]
-      : isSure
-        ? [
-            "Not locked: the token has expired, and the old credentials are still valid.",
-            "Start again with the old credentials and acknowledge.",
-            ...ends,
-          ]
-        : [
-            "Not known to be locked, but earlier starts may count: the next one may lock it.",
-            "Before the next start, find out which credentials are current.",
-            ...ends,
-          ],
+      : [
+          isSure
+            ? "Not locked: the token has expired, and the old credentials are still valid."
+            : "Not known to be locked, but earlier starts may count: the next one may lock it.",
+          isSure
+            ? "Start again with the old credentials and acknowledge."
+            : "Before the next start, find out which credentials are current.",
+          ...(isTooLate ? [did] : []),
+        ],
   };
   const history = command`vault status ${uuid} --history`;
   const reset = command`vault guard ${uuid} --reset`;

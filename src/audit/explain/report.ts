@@ -147,22 +147,16 @@ export function answerOf(
   const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
   const have = `${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}`;
   const gone = counts.deleted === 0 ? "" : `, ${grouped(counts.deleted)} of them deleted`;
-  const text = said(
-    [
+  const text = said({
+    [`${count(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`]:
       all.length > 0,
-      `${count(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`,
-    ],
-    [also !== "", `Also ${also}.`],
-    [of === 0, "No vaults found."],
-    [
+    [`Also ${also}.`]: also !== "",
+    "No vaults found.": of === 0,
+    [`No locks found in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`]:
       vaults.length > 0 && all.length === 0,
-      `No locks found in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
-    ],
-    [
+    [`${grouped(vaults.length)} of ${count(of, "vault")} ${have}.`]:
       log.selection !== undefined && of > 0,
-      `${grouped(vaults.length)} of ${count(of, "vault")} ${have}.`,
-    ],
-  );
+  });
   return { found: { text: text.join(" "), by }, vaultCount: vaults.length, verdicts: counts };
 }
 

@@ -90,10 +90,10 @@ const unread = "lines that could not be read name this vault";
 function unclearWords(isHypothetical: boolean, { unclear, refusals, items }: Vault): string {
   const what = isHypothetical ? "refused because of a lock, or not understood" : "not understood";
   const calls = `${count(refusals, "call")} (wrong credentials, a lock, or the application)`;
-  return said(
-    [unclear > 0, `${what}: ${grouped(unclear)} of its ${count(items, "item")}`],
-    [refusals > 0, `refused for a reason that is not known: ${calls}`],
-  ).join("; ");
+  return said({
+    [`${what}: ${grouped(unclear)} of its ${count(items, "item")}`]: unclear > 0,
+    [`refused for a reason that is not known: ${calls}`]: refusals > 0,
+  }).join("; ");
 }
 
 function locked(

@@ -87,10 +87,9 @@ export class Fold {
       case "failed":
       case "failed-device":
       case "failed-pin":
-        return this.#fail(vault, entry, true);
       case "refused":
       case "unauthorized":
-        return this.#fail(vault, entry, false);
+        return this.#fail(vault, entry, event.startsWith("failed"));
       case "locking-failure":
       case "locking-start":
         return this.#lockAsSaid(vault, entry, event);
@@ -111,11 +110,10 @@ export class Fold {
         if (vault.ending === undefined) this.#start(vault, entry, 1);
         return;
       case "unclear-start":
-        // It may have been accepted, which resets the failed attempts, or have been one of them.
-        if (vault.ending === undefined) vault.clearFailures();
-        return this.#widen(vault);
       case "unclear-ack":
       case "other":
+        // A start may have been accepted, which resets the failed attempts, or have been one of them.
+        if (event === "unclear-start" && vault.ending === undefined) vault.clearFailures();
         return this.#widen(vault);
       case "gone":
         vault.gone += 1;

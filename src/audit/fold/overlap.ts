@@ -121,9 +121,8 @@ export class Overlap {
     const ofCall = others.filter(
       (group) => callOf(group.event) === callOf(event) && !(group.hasIds && isId(idHash)),
     );
-    for (const group of ofCall.sort(
-      (a, b) => Number(b.event === event) - Number(a.event === event),
-    )) {
+    const isOther = (group: Group): number => Number(group.event !== event);
+    for (const group of ofCall.sort((a, b) => isOther(a) - isOther(b))) {
       const all = [input, ...group.inputs].map((each) => this.#precisions[each] ?? 1);
       const known = atTime(group, time, Math.max(...all));
       if (known !== undefined) return known;

@@ -80,7 +80,7 @@ export function outlineOf(
     rows.push(vaultRow(vault, summary.rules, isDescribed ? described.length : undefined));
   }
   const isSaid = vaultCount <= 3 && described.length === vaultCount;
-  const notes = unlistedNote((rows.length > problems ? vaultCount : problems) - rows.length);
+  const notes = more((rows.length > problems ? vaultCount : problems) - rows.length, unlisted);
   if (described.length < Math.min(rows.length, problems))
     notes.push(`The first ${described.length} are described; --vault VAULT describes another one.`);
   const all: Section = {
@@ -97,8 +97,7 @@ export function outlineOf(
   };
 }
 
-const unlistedNote = (count: number): string[] =>
-  more(count, "more; --json or -o ndjson lists all");
+const unlisted = "more; --json or -o ndjson lists all";
 
 const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
   `${count(vaultCount, "vault")}: ${verdicts
@@ -127,7 +126,7 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
     const why = after.cause === undefined ? "" : `. ${after.cause.text}`;
     return { cells: [uuid, standing(before), `${standing(after)}${why}`] };
   });
-  const notes = unlistedNote(vaults.length + moreChanged - rows.length);
+  const notes = more(vaults.length + moreChanged - rows.length, unlisted);
   return tableOf("What would differ", ["Vault", "Now", "What if"], rows, notes);
 }
 
@@ -270,10 +269,10 @@ export const timeText = (at: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
 function countersText({ failedAttempts, unackedStarts }: VaultReport, { limits }: Rules): string {
-  const counting = said(
-    [failedAttempts > 0, `${failedAttempts} of ${limits.failedAttempts} failed attempts in a row`],
-    [unackedStarts > 0, `${unackedStarts} of ${limits.unackedStarts} unacknowledged starts`],
-  );
+  const counting = said({
+    [`${failedAttempts} of ${limits.failedAttempts} failed attempts in a row`]: failedAttempts > 0,
+    [`${unackedStarts} of ${limits.unackedStarts} unacknowledged starts`]: unackedStarts > 0,
+  });
   return counting.length === 0 ? "" : `${counting.join(" and ")} count toward lockout.`;
 }
 

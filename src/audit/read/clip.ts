@@ -16,8 +16,8 @@ export const short = (value: string): string =>
   value.length <= 100 ? value : `${value.slice(0, 100)}…`;
 
 /** The texts whose conditions hold. */
-export const said = (...all: readonly (readonly [is: boolean, text: string])[]): string[] =>
-  all.flatMap(([is, text]) => (is ? [text] : []));
+export const said = (all: Readonly<Record<string, boolean>>): string[] =>
+  Object.entries(all).flatMap(([text, is]) => (is ? [text] : []));
 
 /** Lists the first texts: `a, b, c and 2 more`. */
 export const listed = (texts: readonly string[], most = 3): string =>
