@@ -105,11 +105,3 @@ export class VaultNames<V extends Named> {
 
 const refusal = (code: ErrorKind, message: string, hint?: string): VaultError =>
   new VaultError(code, message, { hint, next: [command`vault status`] });
-
-/** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
-export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {
-  const { uuid } = error.facts;
-  if (uuid === undefined) return error;
-  const [record] = await (async () => await (await state.store()).find(uuid))().catch(() => []);
-  return error.with({ label: record?.label ?? null });
-}
