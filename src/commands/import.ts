@@ -11,7 +11,8 @@ import type { Imported } from "../documents/state.ts";
 import type { Document } from "../documents/schemas.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeOpen } from "../exchange/end.ts";
-import { currentRecord, type ExchangeContext } from "../exchange/ports.ts";
+import { currentRecord } from "../exchange/context.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
 import { aRead, candidates } from "../exchange/next-action.ts";
 import {
   checkCredentials,

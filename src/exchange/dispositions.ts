@@ -1,6 +1,5 @@
 import { formatDuration } from "../duration.ts";
-import type { ErrorFacts, ErrorKind, Retry } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorFacts, type ErrorKind, type Retry } from "../errors.ts";
 import {
   findErrorUuid,
   isOtherVault,

@@ -3,7 +3,7 @@ import { isSuccess, type Answer } from "../protocol/answers.ts";
 import { command, type Way } from "../way.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
-import { currentRecord, note, nextTry } from "./ports.ts";
+import { currentRecord, note, nextTry } from "./context.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
 import type { RecoveryDocument } from "./credentials.ts";

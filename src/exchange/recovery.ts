@@ -4,8 +4,7 @@ import type { Credentials } from "../protocol/requests.ts";
 import type { Way } from "../way.ts";
 import type { GivenCredentials, RecoveryDocument } from "./credentials.ts";
 import type { ExchangeContext } from "./ports.ts";
-import type { AdoptedExchange, OpenExchange, VaultRecord } from "./records.ts";
-import { isUnread } from "./records.ts";
+import { isUnread, type AdoptedExchange, type OpenExchange, type VaultRecord } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
 
 /** The format that documents are written in. */

@@ -11,7 +11,8 @@ import {
 } from "./counting.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
-import { currentRecord, interruptedBefore, type ExchangeContext } from "./ports.ts";
+import { currentRecord, interruptedBefore } from "./context.ts";
+import type { ExchangeContext } from "./ports.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { importOf, isUndelivered, isUnread, noCredentials } from "./records.ts";
 import { summarize, tokenExpiresAt, unlockedOf } from "./records.ts";

@@ -7,7 +7,7 @@ import { command, noted } from "../way.ts";
 import { BreakerChanged, type Seen } from "./breaker.ts";
 import { meaningOf, refusal, serviceDetails, unansweredError } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import { interruptedBefore, nextTry } from "./ports.ts";
+import { interruptedBefore, nextTry } from "./context.ts";
 import type { Creation } from "./records.ts";
 import { acceptedBy, giveBack, letOut, noteStart } from "./start/breaker-gate.ts";
 

@@ -1,7 +1,7 @@
 import { actorOf } from "../../src/actor.ts";
 import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext, Clock, Reply, Service } from "../../src/exchange/ports.ts";
-import { currentRecord } from "../../src/exchange/ports.ts";
+import { currentRecord } from "../../src/exchange/context.ts";
 import type { Handover } from "../../src/exchange/recovery.ts";
 import { lockVault, withVault, type LockContext } from "../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../src/exchange/run.ts";

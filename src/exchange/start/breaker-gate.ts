@@ -4,7 +4,8 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
 import type { Meaning } from "../dispositions.ts";
-import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
+import { interruptedBefore } from "../context.ts";
+import type { ExchangeContext, Reply } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;

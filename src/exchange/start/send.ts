@@ -7,7 +7,7 @@ import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import type { Seen } from "../breaker.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
-import { currentRecord, nextTry, note } from "../ports.ts";
+import { currentRecord, nextTry, note } from "../context.ts";
 import { newId, type Generation, type OpenExchange, type VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
 import { acceptedBy, letOut, noteStart, trialDue } from "./breaker-gate.ts";
