@@ -12,8 +12,7 @@ import { Overlap } from "./fold/overlap.ts";
 import { VaultTable } from "./read/bytes.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
-import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
-import { isProblem } from "./read/item.ts";
+import { isProblem, type Entry, type Item, type ItemLocation, type Role } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
 /** Maximum number of vaults, each of which takes about 1 KB. */

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { auditReplay, auditSummary } from "./audit.ts";
-import { count, error, exchange, manyEvent, maybeText, next } from "./exchange.ts";
-import { recovery, text } from "./exchange.ts";
+import { count, error, exchange, manyEvent, maybeText, next, recovery, text } from "./exchange.ts";
 import { sandbox } from "./sandbox.ts";
 import { pathsOf, refuseOther } from "./field-paths.ts";
 import { state } from "./state.ts";

@@ -149,10 +149,8 @@ export function createIo(
     host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && isAttended;
   const show = async (text: string): Promise<void> => {
     if (!host.stdout.isTTY) return await host.stdout.write(text);
-    const [{ showText }, { environmentWithoutSecrets }] = await Promise.all([
-      import("../terminal/foreground.ts"),
-      import("../settings/child-command.ts"),
-    ]);
+    const { showText } = await import("../terminal/foreground.ts");
+    const { environmentWithoutSecrets } = await import("../settings/child-command.ts");
     await showText(host, text, {
       isAllowed: isAttended && flags["pager"] !== false,
       setting: settings.pagerCommand,

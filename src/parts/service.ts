@@ -42,10 +42,8 @@ export interface Remote extends Basics {
 export function createService({ io, settings, state }: Local, version: string): ServicePart {
   const { narrator, redactor } = io;
   const openClients = async (wanted: Settings): Promise<ServiceFor> => {
-    const [{ readClientSettings }, { openService }] = await Promise.all([
-      import("../settings/transport.ts"),
-      import("../service/client.ts"),
-    ]);
+    const { readClientSettings } = await import("../settings/transport.ts");
+    const { openService } = await import("../service/client.ts");
     const client = await readClientSettings(wanted, io, state.secretSetting);
     const queue = `${client.service} ${client.application.uuid.toLowerCase()}`;
     const target = { ...client, version };
@@ -82,10 +80,8 @@ export function createService({ io, settings, state }: Local, version: string): 
     }),
     clientFor: async (learnSecret) => (await clients())({ learnSecret }),
     reach: async (wanted = settings) => {
-      const [{ readTransport }, { reachService }] = await Promise.all([
-        import("../settings/transport.ts"),
-        import("../service/client.ts"),
-      ]);
+      const { readTransport } = await import("../settings/transport.ts");
+      const { reachService } = await import("../service/client.ts");
       const options = { version, ...(await readTransport(wanted, io)) };
       return await reachService(options, io.host.interrupted);
     },
@@ -102,10 +98,8 @@ export function createService({ io, settings, state }: Local, version: string): 
       return parseDevice(await readValue(text, source, io.sources), source);
     }),
     withVault: async (uuid, work, own = {}) => {
-      const [store, { lockVault, withVault }] = await Promise.all([
-        state.store(),
-        import("../exchange/lock-vault.ts"),
-      ]);
+      const store = await state.store();
+      const { lockVault, withVault } = await import("../exchange/lock-vault.ts");
       let who: (reader: Reader) => string = () => "in use by another process";
       const locked = lockVault(
         {

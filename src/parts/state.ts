@@ -89,10 +89,8 @@ async function openState(
 ): Promise<OpenState> {
   const { host, waiting, narrator } = io;
   const { uid } = host;
-  const [{ ProfileSecrets }, { SqliteState }] = await Promise.all([
-    import("../settings/profile-secrets.ts"),
-    import("../store/sqlite/store.ts"),
-  ]);
+  const { ProfileSecrets } = await import("../settings/profile-secrets.ts");
+  const { SqliteState } = await import("../store/sqlite/store.ts");
   checkOwner(directoryOf(host, settings.state), uid, "the state");
   const folder = join(configDirectory, "keys");
   for (const each of [configDirectory, folder]) checkOwner(each, uid, "the key files");

@@ -4,8 +4,7 @@ import { ensurePrivateDirectory } from "../files/private-directory.ts";
 import { keyFileOf, makeKeyFile, readKeyFile, type KeyOwner } from "../secrets/keys.ts";
 import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
 import { cannotBeOpened, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
-import type { Configuration } from "./config-file.ts";
-import { readConfiguration, writeConfiguration } from "./config-file.ts";
+import { readConfiguration, writeConfiguration, type Configuration } from "./config-file.ts";
 
 interface ConfigurationPlace extends KeyOwner {
   directory: string;

@@ -1,6 +1,5 @@
 import { openStates } from "../exchange/states.ts";
-import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
-import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { keyIdOf, seal, unseal, type SealingKey, type VaultPlace } from "../secrets/sealing.ts";
 import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isObject } from "../protocol/json.ts";

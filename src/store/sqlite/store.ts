@@ -9,8 +9,7 @@ import { inserting, isAsSeen, pruning, written, type Put, type Statement } from 
 import { columnsOf, raising, writingBeside } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import type { Lock } from "../../documents/state.ts";
-import { labelTaken, lockLost } from "../steps/rows.ts";
-import type { Owner, VaultRow, VaultRows } from "../steps/rows.ts";
+import { labelTaken, lockLost, type Owner, type VaultRow, type VaultRows } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
 import { StoredVaultSession, type Durability } from "../vault-session.ts";
 import { dialect, keyIdIn, marksOf, metaIn, noteMeta, one, rowsIn } from "./database.ts";

@@ -1,6 +1,5 @@
 import { unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
-import type { VaultColumns } from "../document.ts";
-import { columns, mapSealed, resealing } from "../document.ts";
+import { columns, mapSealed, resealing, type VaultColumns } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
 import { appendingAlone, inserting, keys, marking } from "../tables.ts";
