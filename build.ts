@@ -11,29 +11,32 @@ const dist = join(root, "dist");
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
  * `program` is what completion needs, too, `database` what reads a state without its key, with the
- * rules of lockout, `state` what opens one and finds a vault by its name, `protocol` what checks by
- * the schemas of the interface, with zod, and `exchange` what a call needs besides. What an exchange
- * loads once its start is sent is in one of these: a later build may have others by then. Each chunk
- * is named by modules, most of them imported dynamically, and holds what these import and no chunk
- * before it holds. What the entry imports stays in it.
+ * rules of lockout, `state` what opens one, `protocol` what checks by the schemas of the interface,
+ * with zod, and `exchange` what a call needs besides. What an exchange loads once its start is sent
+ * is in one of these, or `held`: a later build may have others by then. Each chunk is named by
+ * modules, most of them imported dynamically, and holds what these import and no chunk before it
+ * holds. What the entry imports stays in it.
  */
 const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
   ["main", ["main"]],
-  ["program", ["commands/program", "input/flags", "completion/candidates", "cli/own-files"]],
+  ["program", ["commands/program", "input/flags"]],
   ["app", ["app"]],
-  ["database", ["store/sqlite/history"]],
+  ["database", ["exchange/counting", "store/sqlite/database"]],
   [
     "state",
     [
-      "cli/vault-name",
-      "commands/status/vault-status",
+      "exchange/context",
+      "exchange/next-action",
       "files/lock-file",
       "settings/profile-secrets",
       "store/sqlite/store",
       "terminal/narrator",
     ],
   ],
-  ["protocol", ["exchange/dispositions", "exchange/start/start", "protocol/fields"]],
+  [
+    "protocol",
+    ["exchange/recovery", "exchange/start/start", "protocol/answers", "protocol/fields"],
+  ],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
   ["tables", ["terminal/tables"]],
   ["vault-view", ["cli/vault-view"]],
@@ -48,7 +51,16 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
       "settings/transport",
     ],
   ],
+  ["vault-name", ["cli/vault-name"]],
+  ["input", ["input/ask", "input/contents"]],
+  ["pass-on", ["handover/credentials-out", "handover/pass-on"]],
+  ["refusals", ["exchange/refusals"]],
+  ["dispositions", ["exchange/dispositions"]],
+  ["status", ["commands/status", "commands/status/vault-status"]],
 ];
+
+/** What the launcher reads with a chunk, and runs only when it is needed. */
+const held = { exchange: "refusals.cjs dispositions.cjs vault-view.cjs tables.cjs pass-on.cjs" };
 
 /** The file of a module. Throws where it has moved: it would leave its chunk unnoticed. */
 const source = (module: string): string => realpathSync(join(root, "src", `${module}.ts`));
@@ -69,7 +81,7 @@ async function bundleTo(dir: string): Promise<void> {
     resolve: { alias: { "@colors/colors/safe": false } },
     // Undici's own switch, which leaves out an experimental parser.
     transform: { define: { esbuildDetection: '"yes"' } },
-    plugins: [embedTexts(), trimUndici(), lazyImports(), inventory()],
+    plugins: [embedTexts(), trimUndici(), lazyImports(), inventory(held)],
     output: {
       dir,
       format: "cjs",

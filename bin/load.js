@@ -24,9 +24,15 @@ function load(process) {
   const code = cache === null ? new Map() : readCode(cache);
   const loaded = new Map();
   const scripts = new Map();
+  const held = new Map();
   let build;
-  /** The text of a chunk, if it is of the build that was started: another one has other names. */
+  /**
+   * The text of a chunk, if it is of the build that was started: another one has other names. The
+   * chunks that it names in its second line are read with it, and run when they are needed: once a
+   * start is sent, the program may be gone.
+   */
   const readChunk = (name) => {
+    if (held.has(name)) return held.get(name);
     let text = "";
     try {
       text = read(name);
@@ -35,9 +41,13 @@ function load(process) {
     }
     const ofBuild = text.slice(0, text.indexOf("\n") + 1);
     build ??= ofBuild;
-    if (ofBuild !== "" && ofBuild === build) return text;
-    const what = text === "" ? "is missing" : "is of another build";
-    throw Object.assign(new Error(`${name} ${what}`), { code: "ERR_REPLACED" });
+    if (ofBuild === "" || ofBuild !== build) {
+      const what = text === "" ? "is missing" : "is of another build";
+      throw Object.assign(new Error(`${name} ${what}`), { code: "ERR_REPLACED" });
+    }
+    const [, names] = /^.*\n\/\/holds (.*)/.exec(text) ?? [];
+    for (const each of names?.split(" ") ?? []) held.set(each, readChunk(each));
+    return text;
   };
   const loadChunk = (name) => {
     const known = loaded.get(name);

@@ -58,9 +58,9 @@ export function lazyImports(): Plugin {
 /**
  * Adds to a build what is in it: which packages and files of ours each chunk holds (chunks.json,
  * for the tests of start-up), the notices of these packages, and what tells it from other builds,
- * which is also the first line of each chunk.
+ * which is also the first line of each chunk. The second one names those that are `held` with it.
  */
-export function inventory(): Plugin {
+export function inventory(held: Readonly<Record<string, string>>): Plugin {
   return {
     name: "inventory",
     generateBundle(_options, bundle) {
@@ -86,7 +86,11 @@ export function inventory(): Plugin {
       for (const { fileName, code } of chunks) hash.update(`${fileName}\0${code}`);
       const build = hash.digest("hex").slice(0, 16);
       add("build", build);
-      for (const chunk of chunks) chunk.code = `//${build}\n${chunk.code}`;
+      for (const chunk of chunks) {
+        const names = held[chunk.name];
+        const holds = names === undefined ? "" : `//holds ${names}\n`;
+        chunk.code = `//${build}\n${holds}${chunk.code}`;
+      }
     },
   };
 }

@@ -1,16 +1,14 @@
 import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
 import { hasField, isContents, isWhole, type Output } from "../cli/output.ts";
-import { delivered, vaultTable, type View } from "../cli/vault-view.ts";
+import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
-import type { Delivery, Handover } from "../exchange/recovery.ts";
-import { HandoverFailure, format } from "../exchange/recovery.ts";
+import { HandoverFailure, format, type Delivery, type Handover } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import type { VaultsOptions } from "../input/flags.ts";
-import { passContents, saveRecovery } from "./pass-on.ts";
 import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 
@@ -52,7 +50,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
   const { saveCmd, withCredentials, outDir, exec, program } = options;
   const isPassed = (options.out ?? outDir ?? exec ?? program) !== undefined;
   const pass = async (document: GetDocument): Promise<void> =>
-    await passContents(basics, outputs, document);
+    await (await import("./pass-on.ts")).passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
@@ -66,13 +64,9 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
       if (!leaves) return;
       const { unread: _, ...document } = await delivery.recovery();
       out?.write(document);
-      if (saveCmd !== undefined)
-        handover.replaces = await saveRecovery(
-          basics,
-          saveCmd,
-          document,
-          handover.replaces ?? null,
-        );
+      if (saveCmd === undefined) return;
+      const { saveRecovery } = await import("./pass-on.ts");
+      handover.replaces = await saveRecovery(basics, saveCmd, document, handover.replaces ?? null);
     },
     async confirm({ kind, credentials }) {
       const device = given?.type === "pair" ? given.device : undefined;
@@ -119,14 +113,16 @@ async function deliverContents(
     io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
   else
     await orHeld(outputs, async () => {
-      await io.output.print(document, (view) => tableOf(delivery, { ...view, reveal }));
+      await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
     });
   if (!isDelivered) throw failure;
 }
 
 /** What a read shows to a person. */
-export const tableOf = (delivery: Delivery, view: View): string =>
-  vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
+export async function tableOf(delivery: Delivery, view: View): Promise<string> {
+  const { delivered, vaultTable } = await import("../cli/vault-view.ts");
+  return vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
+}
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
 function masked({ lastRead }: Delivery, why: string, flag: string): HandoverFailure {

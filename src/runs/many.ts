@@ -17,10 +17,10 @@ import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
-import type { Outcome, ReportOptions, SkipReason } from "./report.ts";
-import { Report } from "./report.ts";
+import { Report, type Outcome, type ReportOptions, type SkipReason } from "./report.ts";
 import { takeTurns, type Turns } from "./turns.ts";
-import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
+import { exchange } from "./exchange.ts";
+import { checkSameRun, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -58,7 +58,7 @@ export async function runMany(
       options,
       run: run.name,
       print: async (document, delivery) =>
-        await report.exchange("contents", document, (view) => tableOf(delivery, view)),
+        await report.exchange("contents", document, async (view) => await tableOf(delivery, view)),
       line: run.rest,
       stop: host.killed,
     };

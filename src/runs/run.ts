@@ -2,17 +2,15 @@ import { hash } from "node:crypto";
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
-import type { Delivery } from "../exchange/recovery.ts";
 import { settleInterrupted } from "../exchange/end.ts";
-import { newId, type RunExchange } from "../exchange/records.ts";
-import { runExchange } from "../exchange/run.ts";
+import { newId, type RunExchange, type RunPart } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { createHandover, type Outputs, type RunOptions } from "../handover/handover.ts";
+import type { RunOptions } from "../handover/handover.ts";
 import { missingOut } from "../handover/pass-on.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
-import { command, noted, withWords, type Way } from "../way.ts";
+import { withWords, type Way } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {
@@ -58,19 +56,18 @@ export function runOf(
 }
 
 /**
- * Does the exchange of one vault, which is locked, unless the run has done it before. Resolves to what it delivered, or that the run had
- * done it before, or has now settled what it had left.
- * @throws what `checkSameRun`, `CredentialsOut.check` and `runExchange` throw
+ * Begins with a vault in a run. Resolves to the part that its exchange has in it, or that the run had done it before, or has now settled
+ * what it had left.
+ * @throws what `checkSameRun` throws
  */
-export async function exchange(
+export async function beginIn(
   app: App,
   context: ExchangeContext,
+  run: Run,
   start: Start,
-  outputs: Outputs,
-  run: Run | undefined,
-): Promise<Delivery | "earlier" | "settled"> {
-  const store = await app.state.store();
-  if (run?.isNamed === true) {
+): Promise<RunPart | "earlier" | "settled"> {
+  if (run.isNamed) {
+    const store = await app.state.store();
     // Only now: before, another process may have had the vault.
     const [begun] = await store.run(app.settings.serviceName(), run.name, start.uuid);
     if (begun !== undefined) checkSameRun(app, run, begun, start);
@@ -78,28 +75,7 @@ export async function exchange(
     if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
       return "settled";
   }
-  await outputs.out?.check(context, start.given);
-  const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
-  const handover = createHandover(app, outputs, start);
-  if (handover.leavesState && store.isNew)
-    app.io.narrator.warn(
-      `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
-    );
-  const done = await runExchange(context, { ...start, run: part }, handover);
-  const isReplaced = start.given !== undefined && done.exchange.state === "acknowledged";
-  if (isReplaced && store.isNew && !handover.leavesState && run?.hasWarned !== true) {
-    if (run !== undefined) run.hasWarned = true;
-    app.io.narrator.warn(
-      `the credentials given no longer work; the new ones are only in ${store.shown}, which this command has made`,
-      [
-        noted(
-          command`vault export --all`,
-          "prints them; --credentials-out and --save-cmd pass them on",
-        ),
-      ],
-    );
-  }
-  return done;
+  return { name: run.name, digest: digestOf(start), delivery: run.delivery };
 }
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */

@@ -1,25 +1,18 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
-import { viewOn } from "../cli/output.ts";
-import { delivered, vaultTable, type View } from "../cli/vault-view.ts";
+import { viewOn, type MakeView } from "../cli/output.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import type { Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
-import { withCredentialsOut, type CredentialsOut } from "../handover/credentials-out.ts";
+import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
-import { checkOut, prepareOut } from "../handover/pass-on.ts";
-import { askForStart, askVault, confirmUpdate } from "../input/ask.ts";
-import {
-  checkContentsOptions,
-  completeContents,
-  readContents,
-  type GivenContents,
-} from "../input/contents.ts";
+import type { GivenContents } from "../input/contents.ts";
 import { isMany, mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
+import { isUuid } from "../protocol/limits.ts";
 import { command } from "../way.ts";
-import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
+import { exchange } from "./exchange.ts";
 
 /**
  * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
@@ -36,12 +29,16 @@ export async function runVaults(
   if (options.program === undefined && isMany(options))
     return await (await import("./many.ts")).runMany(app, options, operation);
   const { credentialsOut } = options;
-  const contents = operation === "update" ? await readContents(app.io, options) : undefined;
+  const update = operation === "update" ? await import("../input/contents.ts") : undefined;
+  const contents = await update?.readContents(app.io, options);
   const work = async (out?: CredentialsOut): Promise<void> => {
     await app.service.client();
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined && mayHold(kind, options);
-    const uuid = await askVault(app, options.vaults[0], operation, fits);
+    const [given = ""] = options.vaults;
+    const uuid = isUuid(given)
+      ? given
+      : await (await import("../input/ask.ts")).askVault(app, options.vaults[0], operation, fits);
     const asked = await readStart(app, uuid, operation, options);
     const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
@@ -52,16 +49,20 @@ export async function runVaults(
       });
     }
     const outputs = { options, run: "", out, stop: app.io.host.interrupted };
-    const run = options.run === undefined ? undefined : runOf(app, options, operation);
+    const named = options.run === undefined ? undefined : await import("./run.ts");
+    const run = named?.runOf(app, options, operation);
     const done = await app.service.withVault(
       uuid,
       async (context) => await exchange(app, context, start, outputs, run),
     );
-    if (done === "earlier") warnOfNothingLeft(app, options.run ?? "", 1);
+    if (done === "earlier") named?.warnOfNothingLeft(app, options.run ?? "", 1);
     else if (done !== "settled" && options.program === undefined) await report(app, start, done);
   };
   if (credentialsOut === undefined) await work();
-  else await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
+  else {
+    const { withCredentialsOut } = await import("../handover/credentials-out.ts");
+    await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
+  }
   return 0;
 }
 
@@ -76,10 +77,15 @@ async function completeStart(
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
   const record = await lookUp(app, uuid);
-  const start = await askForStart(io, record, asked);
+  const start = io.ask.isPossible
+    ? await (await import("../input/ask.ts")).askForStart(io, record, asked)
+    : asked;
   const { given, generation, force } = start;
-  prepareOut(app, options);
-  checkOut(io.host, options, uuid);
+  if ((options.out ?? options.outDir) !== undefined) {
+    const { checkOut, prepareOut } = await import("../handover/pass-on.ts");
+    prepareOut(app, options);
+    checkOut(io.host, options, uuid);
+  }
   const kind = checkStart(record, start);
   const variables = [...(options.program?.fields ?? [])];
   const fields = new Map(variables.map(([name, path]) => [`--env ${name}:`, path]));
@@ -94,14 +100,17 @@ async function completeStart(
   }
   const checked = { ...start, kind, label: record?.label ?? given?.label ?? null };
   if (contents === undefined) return checked;
+  const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
   if (io.ask.isPossible) {
+    const { vaultTable } = await import("../cli/vault-view.ts");
     const { stderr } = io.host;
     const plain = { isTTY: stderr.isTTY, columns: stderr.columns, color: false };
     await stderr.write(vaultTable({ contents: newVault }, await viewOn(plain, io.host, false)));
   }
+  const { confirmUpdate } = await import("../input/ask.ts");
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
   return { ...checked, newVault };
@@ -113,7 +122,8 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
   const isHeld = exchange.state === "held";
   const next = [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`];
   if (newVault !== undefined) {
-    const table = (view: View): string => {
+    const table: MakeView = async (view) => {
+      const { delivered, vaultTable } = await import("../cli/vault-view.ts");
       // The start's response has the date of the update before.
       const dates = { ...delivery.vault, lastModified: undefined };
       const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };

@@ -1,10 +1,11 @@
+import type { ChildProcess } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { tempDir } from "../support/cleanup.ts";
 import { warmLab, type Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 import { runVault, vaultBin, type RunResult } from "../support/run-vault.ts";
 
 /** An installation of its own. */
@@ -27,7 +28,7 @@ function upgrade(dist: string): void {
 
 /** Runs a command of an installation to which something `happens` once a request has arrived. */
 async function runWhile(
-  happens: (dist: string) => void,
+  happens: (dist: string, child: ChildProcess) => void,
   lab: Lab,
   machine: Machine,
   ...args: string[]
@@ -38,7 +39,7 @@ async function runWhile(
   const { child, exit } = machine.start({ bin, cwd: machine.home }, ...args);
   while (lab.service.sandbox.requests().length === before && child.exitCode === null)
     await setTimeout(10);
-  happens(dist);
+  happens(dist, child);
   return await exit;
 }
 
@@ -54,6 +55,29 @@ test.each([
   const args = line.map((word) => (word === "VAULT" ? uuid : word));
   expect(await runWhile(remove, lab, machine, ...args)).toMatchObject({ code: 0, stderr: "" });
 });
+
+test.each([remove, upgrade])(
+  "a start that is refused, or interrupted, says all of it where the program is replaced meanwhile",
+  async (happens) => {
+    const { lab, machine, uuid } = await warmLab();
+    const get = ["get", uuid, "--json"];
+    const interrupt = (dist: string, child: ChildProcess): void => {
+      happens(dist);
+      child.kill("SIGINT");
+    };
+    expect(errorOf(await runWhile(interrupt, lab, machine, ...get))).toMatchObject({
+      code: "interrupted",
+      exchange: { state: "intent" },
+      next: [{ argv: ["vault", "status", uuid] }],
+    });
+    lab.service.sandbox.lock(uuid);
+    expect(errorOf(await runWhile(happens, lab, machine, ...get))).toMatchObject({
+      code: "locked",
+      uuid,
+      service: { responseStatus: { status: "ERROR" } },
+    });
+  },
+);
 
 test.each([[["get", "VAULT", "--reveal", "--color"]], [["run", "VAULT", "--stdin", "--", "cat"]]])(
   "%j holds what it cannot deliver where the program is removed meanwhile",
