@@ -33,6 +33,7 @@ const setup = {
   "config use": z.object({ profile: text }),
   init: z.object({ profile: text, path: text, current: z.boolean() }),
   doctor: z.object({ checks: z.array(finding) }),
+  completion: z.object({ shell: z.enum(["bash", "zsh", "fish"]), script: text }),
   /** A command, a topic, the exit codes, or a schema. */
   help: z.union([
     z.object({ command: text, summary: text, text }),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { completeCommand } from "../../src/cli/program.ts";
+import { checkDocument } from "../support/documents.ts";
 import { codeBlocks, readme, topicBlocks, topicText, topicTexts } from "../support/markdown.ts";
 import { runVault } from "../support/run-vault.ts";
 import { program } from "../support/program.ts";
@@ -24,7 +25,9 @@ describe("what npm run generate writes is up to date", () => {
         stderr: "",
       });
       const { stdout } = await runVault(["completion", shell, "--json"]);
-      expect(JSON.parse(stdout)).toEqual({ shell, script: script(shell) });
+      const document: unknown = JSON.parse(stdout);
+      checkDocument("completion", document);
+      expect(document).toEqual({ shell, script: script(shell) });
     },
   );
 

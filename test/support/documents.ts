@@ -121,7 +121,7 @@ function nameOf(args: readonly string[]): DocumentName | undefined {
     const both = `${word} ${args[index + 1] ?? ""}`;
     const found = names.find((name) => name === both) ?? names.find((name) => name === word);
     if (found !== undefined) return found;
-    if (["sandbox", "config", "state", "completion"].includes(word)) return undefined;
+    if (["sandbox", "config", "state"].includes(word)) return undefined;
   }
   return undefined;
 }
