@@ -53,14 +53,16 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
   ],
   ["vault-name", ["cli/vault-name"]],
   ["input", ["input/ask", "input/contents"]],
-  ["pass-on", ["handover/credentials-out", "handover/pass-on"]],
+  ["pass-on", ["exchange/credentials", "handover/credentials-out", "handover/pass-on"]],
   ["refusals", ["exchange/refusals"]],
   ["dispositions", ["exchange/dispositions"]],
   ["status", ["commands/status", "commands/status/vault-status"]],
 ];
 
 /** What the launcher reads with a chunk, and runs only when it is needed. */
-const held = { exchange: "refusals.cjs dispositions.cjs vault-view.cjs tables.cjs pass-on.cjs" };
+const held = {
+  exchange: "refusals.cjs dispositions.cjs vault-view.cjs tables.cjs pass-on.cjs vault-name.cjs",
+};
 
 /** The file of a module. Throws where it has moved: it would leave its chunk unnoticed. */
 const source = (module: string): string => realpathSync(join(root, "src", `${module}.ts`));

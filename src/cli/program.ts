@@ -3,7 +3,6 @@ import type * as wired from "../app.ts";
 import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import type { StatePart } from "../parts/state.ts";
 import type { Command } from "./command.ts";
 import { buildProgram, noProgram, pathOf, takesProgram, type Act } from "./commander.ts";
 
@@ -55,7 +54,7 @@ export async function runProgram(
     } catch (error) {
       if (!edge.json || !(error instanceof VaultError)) throw error;
       // A JSON error about a vault has its label beside the UUID.
-      throw await withLabel(app.state, error);
+      throw await (await import("./vault-name.ts")).withLabel(app.state, error);
     }
   };
   const write = (text: string): void => void (help += text);
@@ -75,14 +74,6 @@ export async function runProgram(
   const app = await made?.catch(() => undefined);
   await (app === undefined ? host.stdout.write(help) : app.io.show(help));
   return exitCode;
-}
-
-/** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
-export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {
-  const { uuid } = error.facts;
-  if (uuid === undefined) return error;
-  const [record] = await (async () => await (await state.store()).find(uuid))().catch(() => []);
-  return error.with({ label: record?.label ?? null });
 }
 
 /** The answer to a completion script: whatever fails, there is nothing to offer. */

@@ -1,5 +1,4 @@
-import type { Io } from "../parts/basics.ts";
-import type { StatePart } from "../parts/state.ts";
+import type { Local, StatePart } from "../parts/state.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import { isUuid, uuidRule } from "../protocol/limits.ts";
@@ -20,7 +19,7 @@ const listedAtMost = 10;
  * @throws as `VaultNames.find`
  */
 export async function vaultNamed(
-  { io, state }: { io: Io; state: StatePart },
+  { io, state }: Pick<Local, "io" | "state">,
   name: string,
 ): Promise<string> {
   if (isUuid(name)) return name;
@@ -105,3 +104,11 @@ export class VaultNames<V extends Named> {
 
 const refusal = (code: ErrorKind, message: string, hint?: string): VaultError =>
   new VaultError(code, message, { hint, next: [command`vault status`] });
+
+/** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
+export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {
+  const { uuid } = error.facts;
+  if (uuid === undefined) return error;
+  const [record] = await (async () => await (await state.store()).find(uuid))().catch(() => []);
+  return error.with({ label: record?.label ?? null });
+}

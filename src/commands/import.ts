@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { App } from "../app.ts";
 import { eachOf, vaultsAtATime } from "../at-a-time.ts";
 import { vaultLine } from "../cli/output.ts";
-import { withLabel } from "../cli/program.ts";
+import { withLabel } from "../cli/vault-name.ts";
 import { defined } from "../defined.ts";
 import type { Imported } from "../documents/state.ts";
 import type { Document } from "../documents/schemas.ts";

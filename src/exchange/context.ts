@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { Clock, ExchangeContext, Reply } from "./ports.ts";
-import type { ErrorNote, VaultRecord } from "./records.ts";
+import type { VaultRecord } from "./records.ts";
 
 /**
  * Reads the locked vault again.
@@ -20,10 +20,6 @@ export const interruptedBefore = (uuid: string | undefined): VaultError =>
     retry: "safe",
     hint: "run the command again",
   });
-
-export function note(context: ExchangeContext, code: string, message: string): ErrorNote {
-  return { code, message: context.redact(message) };
-}
 
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks

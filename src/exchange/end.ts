@@ -3,7 +3,7 @@ import { isSuccess, type Answer } from "../protocol/answers.ts";
 import { command, type Way } from "../way.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
-import { currentRecord, note, nextTry } from "./context.ts";
+import { currentRecord, nextTry } from "./context.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
 import type { RecoveryDocument } from "./credentials.ts";
@@ -80,7 +80,7 @@ async function sendEnd(
     const { answer, end, code, cause } = said;
     // What was not sent, or was answered, does not leave the call unanswered.
     if (end === "again" || end === "outstanding" || reply.type === "not-sent")
-      await session.settle(id, "ending", note(context, code, cause));
+      await session.settle(id, "ending", { code, message: context.redact(cause) });
     const record = await currentRecord(context);
     exchange = openExchange(record, id);
     if (end === "outstanding") {
@@ -96,7 +96,7 @@ async function sendEnd(
       const isOwn = exchange.endsUnanswered === 1 && isKnownHereOnly(record, exchange);
       const outcome = isOwn && !isLate ? "expired" : "in-doubt";
       const as = outcome === "expired" ? "service" : outcome;
-      await session.settle(id, outcome, note(context, as, cause));
+      await session.settle(id, outcome, { code: as, message: context.redact(cause) });
       return { outcome, answer };
     }
     // The next one is sent at the latest when the token expires or the deadline passes.

@@ -96,8 +96,10 @@ export async function askCredentials(
   kind: Kind,
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
-  const parsed = async (answer: string): Promise<GivenCredentials> =>
-    readCredentials(io.redactor, await contentOf(io, answer.trim(), "Credentials"), "Credentials");
+  const parsed = async (answer: string): Promise<GivenCredentials> => {
+    const text = await contentOf(io, answer.trim(), "Credentials");
+    return await readCredentials(io.redactor, text, "Credentials");
+  };
   const message = "Credentials (JSON in one line, or @FILE)";
   const given = await parsed(await io.ask.secret({ message, rule: ruleFrom(parsed) }));
   if (given.type === "recovery") return { given };

@@ -3,7 +3,7 @@ import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { otherService, type Start } from "../exchange/start/start.ts";
 import type { ServicePart } from "../parts/service.ts";
-import { parseCredentials, type GivenCredentials } from "../exchange/credentials.ts";
+import type { GivenCredentials } from "../exchange/credentials.ts";
 import { pairsOf } from "../exchange/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -70,7 +70,7 @@ export async function readGiven(
   const exact = await io.secretOption(credentials, "--credentials", "exactly");
   const text = meant(exact, "--credentials");
   io.redactor.add(text);
-  return { ...readCredentials(io.redactor, text, "--credentials"), exact };
+  return { ...(await readCredentials(io.redactor, text, "--credentials")), exact };
 }
 
 /**
@@ -87,9 +87,10 @@ export async function readHashedPin(
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */
-export function readCredentials(redactor: Redactor, text: string, flag: string): GivenCredentials {
+export async function readCredentials({ add }: Pick<Redactor, "add">, text: string, flag: string) {
+  const { parseCredentials } = await import("../exchange/credentials.ts");
   const parsed = parseCredentials(text, flag);
-  learnAll(redactor.add, parsed);
+  learnAll(add, parsed);
   return parsed;
 }
 

@@ -7,7 +7,7 @@ import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import type { Seen } from "../breaker.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
-import { currentRecord, nextTry, note } from "../context.ts";
+import { currentRecord, nextTry } from "../context.ts";
 import { newId, type Generation, type OpenExchange, type VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
 import { acceptedBy, letOut, noteStart, trialDue } from "./breaker-gate.ts";
@@ -133,7 +133,7 @@ async function sendStart(
   const meaning = meaningOf(reply, call);
   const { is, code, cause } = meaning;
   await noteStart(context.breaker, seen, reply, meaning);
-  const error = note(context, is === "gone" ? is : code, cause);
+  const error = { code: is === "gone" ? is : code, message: context.redact(cause) };
   await session.noteOutcome(exchangeId, meaning.start, error, pair.combination);
   if (code === "rejected") {
     soFar.tried.push(generation);
