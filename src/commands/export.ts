@@ -56,10 +56,8 @@ async function exportAll(app: App): Promise<ExportedVault[]> {
     app.io.narrator.warn(
       `vaults of other services are not included (${others.join(", ")}); choose one with --base-url`,
     );
-  const exported: ExportedVault[] = [];
-  for (const record of records.filter((r) => r.service === here))
-    exported.push(await exportOne(app, record.uuid));
-  return exported;
+  const own = records.filter(({ service }) => service === here);
+  return await Array.fromAsync(own, async ({ uuid }) => await exportOne(app, uuid));
 }
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */

@@ -56,8 +56,7 @@ export const guard = command({
       throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
         next: [wayTo`vault guard VAULT --reset`],
       });
-    const given: string[] = [];
-    for (const name of names) given.push(await vaultNamed(app, name));
+    const given = await Array.fromAsync(names, async (name) => await vaultNamed(app, name));
     if (to !== undefined && !all && given.length === 0)
       given.push(await askVault(app, undefined, "guard --reset"));
     const store = await app.state.store();
