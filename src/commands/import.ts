@@ -37,7 +37,7 @@ type Entry = Pick<Start, "uuid" | "kind" | "device"> & {
   given: GivenCredentials;
   label: string | undefined;
 };
-type Line = Entry & { place: Place; outcome?: Imported | VaultError };
+type Line = { place: Place; uuid: string; outcome?: Imported | VaultError };
 
 const flags = {
   ...newVaultFlags,
@@ -77,23 +77,34 @@ const importVaults = command({
 export { importVaults as import };
 
 /**
- * The whole file is read before the first entry is recorded; then many vaults at a time, lines of one vault in their order. What would
- * fail for all of them stops it.
+ * Checks the whole file before the first entry is recorded, and parses it again then: entries are large. Many vaults at a time, lines of
+ * one vault in their order. What would fail for all of them stops it.
  */
 async function importFile(app: App, file: string): Promise<void> {
-  const lines = await readFile(app, file);
-  const importLines = async (ofVault: readonly Line[]): Promise<void> => {
-    for (const line of ofVault) {
-      line.outcome = await importOne(app, line).catch(async (cause: unknown) => {
-        const error = asVaultError(cause).with({ uuid: line.uuid });
-        return await withLabel(app.state, error);
-      });
-      const { outcome } = line;
-      if (outcome instanceof VaultError && concernsAll.includes(outcome.code)) throw outcome;
-    }
+  const text = await app.io.sources.read(file, "--file");
+  const lines = Array.from(entriesIn(text), ({ place, uuid }): Line => ({ place, uuid }));
+  if (lines.length === 0)
+    throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
+      hint: "the program that was to write it may have failed",
+    });
+  const importLine = async (line: Line, entry: Entry, before?: Promise<void>): Promise<void> => {
+    await before;
+    const { uuid } = line;
+    line.outcome = await importOne(app, entry).catch(
+      async (cause: unknown) => await withLabel(app.state, asVaultError(cause).with({ uuid })),
+    );
+    const { outcome } = line;
+    if (outcome instanceof VaultError && concernsAll.includes(outcome.code)) throw outcome;
   };
-  const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
-  const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => undefined, asVaultError);
+  const underWay = new Map<string, Promise<void>>();
+  const entries = entriesIn(text).map((entry, n) => [lines[n] as Line, entry] as const);
+  const stop = await eachOf(entries, vaultsAtATime, async ([line, entry]) => {
+    const vault = line.uuid.toLowerCase();
+    const imported = importLine(line, entry, underWay.get(vault));
+    underWay.set(vault, imported);
+    await imported;
+    if (underWay.get(vault) === imported) underWay.delete(vault);
+  }).then(() => undefined, asVaultError);
   await print(app.io, lines, stop);
 }
 
@@ -131,22 +142,16 @@ async function askGiven(
   return { kind, given: { ...given, credentials } };
 }
 
-/** @throws `invalid-input` with the place of the first entry that is not valid, and for an empty list */
-async function readFile(app: App, file: string): Promise<Line[]> {
-  const text = await app.io.sources.read(file, "--file");
+/** @throws `invalid-input` with the place of the first entry that is not valid */
+function* entriesIn(text: string): Generator<Entry & { place: Place }> {
   const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
   const listed = z.object({ ...vaultProperties, credentials: givenCredentials });
-  const entries = Array.from(parseList(text, "--file", example), ({ place, value }): Line => {
+  for (const { place, value } of parseList(text, "--file", example)) {
     const where = `--file ${placeName(place)}`;
     const found = checkGiven(listed, value, where, "nothing was imported", "place");
     const given = checkCredentials(found.credentials, `${where}: credentials`);
-    const { uuid, kind, device, label } = found;
-    return { place, uuid, kind, given, device, label: label ?? undefined };
-  });
-  if (entries.length > 0) return entries;
-  throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
-    hint: "the program that was to write it may have failed",
-  });
+    yield { ...found, place, given, label: found.label ?? undefined };
+  }
 }
 
 async function print(io: Io, lines: readonly Line[], stop?: VaultError): Promise<void> {

@@ -225,6 +225,21 @@ describe.concurrent("import", () => {
     expect(JSON.parse(refused.stdout)).toMatchObject({ imported: [{}, {}], failed: [{ line: 3 }] });
   });
 
+  it("--file: lines of one vault are imported one after the other, in their order", async () => {
+    const { lab, machine, uuid } = await coldLab(offlineNote);
+    const entry = { ...entriesOf(lab)[0], kind: undefined };
+    const lines = Array.from({ length: 8 }, (_, n) => {
+      const kind = n === 0 ? "generic/offline" : undefined;
+      const credentials = { encryptedData: `pair ${n}`, payload: "p" };
+      const list = [{ ...entry, kind, credentials, uuid: n % 2 ? uuid.toUpperCase() : uuid }];
+      return JSON.stringify(n % 3 === 0 ? list : list[0]);
+    });
+    const file = machine.file("lines", lines.join("\n"));
+    const { stdout } = await machine.ok("import", "--file", file, "--json");
+    const { imported } = JSON.parse(stdout) as { imported: { generation: number }[] };
+    expect(imported.map(({ generation }) => generation)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
   it.each(["", " \n\n", "[]", "\uFEFF"])("--file: a list of nothing (%j) is 3", async (list) => {
     const machine = (await openLab(offlineNote)).machine();
     const empty = await machine.vaultWith({ input: list }, "import", "--file", "-", "--json");
