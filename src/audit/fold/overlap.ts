@@ -2,18 +2,11 @@ import { callOf, Entry, type ItemLocation } from "../read/item.ts";
 import type { Source } from "../read/source.ts";
 import type { Vault } from "./vault.ts";
 
-/** Items of a vault with the same event, with or without ids, that the same inputs have. */
-interface Group extends Pick<Entry, "event"> {
-  hasIds: boolean;
-  inputs: readonly number[];
-  items: Set<Known>;
-}
-
-/** An item that counts. */
+/** An item that counts, and the inputs that have it. */
 interface Known {
   entry: Entry;
   vault: Vault;
-  group?: Group;
+  inputs: number[];
 }
 
 /** Number of bytes read at a time to compare items, which come in the order of their inputs. */
@@ -32,8 +25,8 @@ export class Overlap {
   readonly #precisions: number[] = [];
   #beginsAnew = false;
   #coarsest = 1;
-  /** By vault; and by vault and the hash of an id, or else of the content. */
-  readonly #groups = new Map<Vault, Group[]>();
+  /** By vault and the first input that has them; and by vault and the hash of id or content. */
+  readonly #known = new Map<Vault, Known[][]>();
   readonly #hashed = new Map<number, Known[]>();
   /** The time that the items in both have, at the coarsest precision. */
   #bucket = Number.NaN;
@@ -63,12 +56,12 @@ export class Overlap {
     if (vault.items === 0 || Math.floor(vault.lastTime / this.#coarsest) !== bucket) return false;
     if (bucket !== this.#bucket) {
       if (bucket < this.#bucket) this.isLate = true;
-      this.#groups.clear();
+      this.#known.clear();
       this.#hashed.clear();
     }
     this.#bucket = bucket;
     // The first item of a time was not remembered.
-    if (!this.#groups.has(vault)) this.#remember(vault, vault.newest);
+    if (!this.#known.has(vault)) this.#remember(vault, vault.newest);
     const { event, time, idHash, input } = entry;
     const hasId = isId(idHash);
     const hashed = this.#hashed.get(keyOf(vault, entry)) ?? [];
@@ -76,62 +69,50 @@ export class Overlap {
       known.vault === vault && callOf(known.entry.event) === callOf(event);
     const isSame = (known: Known): boolean =>
       isSameCall(known) && this.#isSameId(known.entry, entry);
-    const others = this.#groups.get(vault)?.filter(({ inputs }) => !inputs.includes(input));
-    const found = (hasId ? hashed.find(isSame) : undefined) ?? this.#find(entry, others ?? []);
+    const others = (this.#known.get(vault) ?? []).flatMap((known, first) =>
+      first === input ? [] : known.filter(({ inputs }) => !inputs.includes(input)),
+    );
+    const found = (hasId ? hashed.find(isSame) : undefined) ?? this.#find(entry, others);
     if (found === undefined) {
       // With an id, it may be from an export that numbers the same items differently; without one,
       // from a copy of what came before.
       const isDoubtful = hasId
-        ? others?.some((group) => group.event === event && atTime(group, time, 1) !== undefined)
+        ? others.some((known) => known.entry.event === event && known.entry.time === time)
         : this.#beginsAnew && hashed.some(isSameCall);
-      if (isDoubtful === true) vault.alike += 1;
+      if (isDoubtful) vault.alike += 1;
       this.#remember(vault, Object.assign(new Entry(), entry));
       return false;
     }
     this.count += 1;
     // Without an id, it cannot be told from another item with equal content.
     if (found.entry.idHash !== idHash || !hasId) vault.alike += 1;
-    const { inputs = [] } = found.group ?? {};
-    if (!inputs.includes(input)) this.#place(found, [...inputs, input]);
+    if (!found.inputs.includes(input)) found.inputs.push(input);
     return true;
   }
 
   #remember(vault: Vault, entry: Entry): void {
-    const known = { entry, vault };
+    const known = { entry, vault, inputs: [entry.input] };
     const key = keyOf(vault, entry);
     const hashed = this.#hashed.get(key);
     if (hashed === undefined) this.#hashed.set(key, [known]);
     else hashed.push(known);
-    this.#place(known, [entry.input]);
-  }
-
-  /** Puts an item with those that the same inputs have. */
-  #place(known: Known, inputs: readonly number[]): void {
-    const { event, idHash } = known.entry;
-    const hasIds = isId(idHash);
-    const groups = this.#groups.get(known.vault) ?? [];
-    this.#groups.set(known.vault, groups);
-    let group = groups.find(
-      (one) => one.event === event && one.hasIds === hasIds && one.inputs.join() === inputs.join(),
-    );
-    if (group === undefined) groups.push((group = { event, hasIds, inputs, items: new Set() }));
-    known.group?.items.delete(known);
-    known.group = group;
-    group.items.add(known);
+    const byInput = this.#known.get(vault) ?? [];
+    this.#known.set(vault, byInput);
+    (byInput[entry.input] ??= []).push(known);
   }
 
   /** Finds the same item in other inputs, where not both have an id. */
-  #find({ time, event, idHash, input }: Entry, others: readonly Group[]): Known | undefined {
-    const ofCall = others.filter(
-      (group) => callOf(group.event) === callOf(event) && !(group.hasIds && isId(idHash)),
-    );
-    const isOther = (group: Group): number => Number(group.event !== event);
-    for (const group of ofCall.sort((a, b) => isOther(a) - isOther(b))) {
-      const all = [input, ...group.inputs].map((each) => this.#precisions[each] ?? 1);
-      const known = atTime(group, time, Math.max(...all));
-      if (known !== undefined) return known;
-    }
-    return undefined;
+  #find({ time, event, idHash, input }: Entry, others: readonly Known[]): Known | undefined {
+    const same = others.filter(({ entry, inputs }) => {
+      const precisions = [input, ...inputs].map((each) => this.#precisions[each] ?? 1);
+      const bucketOf = (at: number): number => Math.floor(at / Math.max(...precisions));
+      return (
+        callOf(entry.event) === callOf(event) &&
+        !(isId(entry.idHash) && isId(idHash)) &&
+        bucketOf(entry.time) === bucketOf(time)
+      );
+    });
+    return same.find(({ entry }) => entry.event === event) ?? same[0];
   }
 
   /** Compares ids that have the same hash. */
@@ -142,12 +123,6 @@ export class Overlap {
       first.itemOf(one).id === second.itemOf(other).id
     );
   }
-}
-
-function atTime({ items }: Group, time: number, precision: number): Known | undefined {
-  const at = Math.floor(time / precision);
-  for (const known of items) if (Math.floor(known.entry.time / precision) === at) return known;
-  return undefined;
 }
 
 /** Differs by vault: many may share an id, whose items would all be looked through. */
