@@ -147,34 +147,29 @@ const knownBy = (vault: Vault): string =>
     ? "the log begins with the vault's creation"
     : `an ${vault.had("unlock") ? "unlock" : "acknowledgement"} in the log reset the counters`;
 
-const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
-  "an item that is not understood may have unlocked it since": ({ ending }) =>
-    ending?.isUnsure === true,
-  [unread]: ({ uuid }, { skips }) => skips.mayName(uuid),
-  [expires]: ({ ending, failedAttempts }, { fold }) =>
-    ending === undefined && failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
-  "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
-  "an acknowledgement stands just before the first start: it is its own if the clocks differ": ({
-    mayBeAcked,
-    ending,
-  }) => mayBeAcked && (ending?.rule ?? "unacknowledged-starts") === "unacknowledged-starts",
-  "a call got no response: it may have counted": (vault) =>
-    vault.had("unanswered-start") || vault.had("unanswered-ack"),
-  // The lower bounds, which lock, are none the less sure.
-  "a refused call gives no reason: wrong credentials, a lock, or the application": (vault) =>
-    vault.refusals > 0 && vault.ending === undefined,
-  "identical items without ids may be the same ones": ({ alike }) => alike > 0,
-  "some of its items were not understood": (vault) =>
-    vault.unclear > 0 && vault.ending === undefined,
-  "the items begin after the vault's creation: its counters before are unknown": (vault) =>
-    !vault.hasKnownCounters,
+const doubtsOf = (log: Log, vault: Vault): string[] => {
+  const { ending, contradictions, mayBeAcked, failedAttempts, refusals, unclear, alike } = vault;
+  const isOpen = ending === undefined;
+  const { release } = log.fold.rules;
+  const vaults = said({
+    "an item that is not understood may have unlocked it since": ending?.isUnsure === true,
+    [unread]: log.skips.mayName(vault.uuid),
+    [expires]: isOpen && failedAttempts > 0 && beforeRelease(release, "1.2.23"),
+    "the log contradicts itself for this vault": contradictions.length > 0,
+    "an acknowledgement stands just before the first start: it is its own if the clocks differ":
+      mayBeAcked && (isOpen || ending.rule === "unacknowledged-starts"),
+    "a call got no response: it may have counted":
+      vault.had("unanswered-start") || vault.had("unanswered-ack"),
+    // The lower bounds, which lock, are none the less sure.
+    "a refused call gives no reason: wrong credentials, a lock, or the application":
+      isOpen && refusals > 0,
+    "identical items without ids may be the same ones": alike > 0,
+    "some of its items were not understood": isOpen && unclear > 0,
+    "the items begin after the vault's creation: its counters before are unknown":
+      !vault.hasKnownCounters,
+  });
+  return [...vaults, ...log.doubts];
 };
-const ofVault = Object.entries(doubts);
-
-const doubtsOf = (log: Log, vault: Vault): string[] => [
-  ...ofVault.flatMap(([doubt, is]) => (is(vault, log) ? doubt : [])),
-  ...log.doubts,
-];
 
 const confidence = (doubts: readonly string[], reason = ""): Confidence =>
   doubts.length === 0
