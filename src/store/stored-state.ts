@@ -14,10 +14,9 @@ import type {
   VaultRecord,
 } from "../exchange/records.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
-import type { KeySource } from "../secrets/keys.ts";
+import type { Keyring, KeySource } from "../secrets/keys.ts";
 import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
 import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
-import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
 import { placeOf, type Since, type VaultRows } from "./steps/rows.ts";

@@ -12,9 +12,8 @@ import { basename, dirname, join } from "node:path";
 import { storedVaults } from "../support/stored-vaults.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
-import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
+import { givenKey, Keyring, parseGivenKey } from "../../src/secrets/keys.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
-import { Keyring } from "../../src/store/keyring.ts";
 import { held, imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 

@@ -7,7 +7,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, onState, unusable } from "../../files/state-error.ts";
 import { isKnown, parseStored, type VaultColumns } from "../document.ts";
-import type { Keyring } from "../keyring.ts";
+import type { Keyring } from "../../secrets/keys.ts";
 import * as sqlite from "../sqlite/database.ts";
 import type { Row, Table } from "../tables.ts";
 import { Whole, WholeReader, type Engine } from "../whole/whole.ts";

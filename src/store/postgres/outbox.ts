@@ -8,7 +8,7 @@ import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
 import { keyIdOf, seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
-import type { Keyring } from "../keyring.ts";
+import type { Keyring } from "../../secrets/keys.ts";
 import type { StateParts } from "../stored-state.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";

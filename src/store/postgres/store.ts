@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { Keyring } from "../keyring.ts";
+import { Keyring } from "../../secrets/keys.ts";
 import type { Lock } from "../../documents/state.ts";
 import { pruning, type Dialect, type Statement } from "../tables.ts";
 import { StoredState, type Created, type StoreOptions } from "../stored-state.ts";

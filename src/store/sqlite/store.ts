@@ -7,7 +7,7 @@ import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
 import { columnsOf, raising, writingBeside } from "../document.ts";
-import { Keyring } from "../keyring.ts";
+import { Keyring } from "../../secrets/keys.ts";
 import type { Lock } from "../../documents/state.ts";
 import { labelTaken, lockLost, type Owner, type VaultRow, type VaultRows } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";

@@ -1,6 +1,6 @@
 import { unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { columns, mapSealed, resealing, type VaultColumns } from "../document.ts";
-import type { Keyring } from "../keyring.ts";
+import type { Keyring } from "../../secrets/keys.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
 import { appendingAlone, inserting, keys, marking } from "../tables.ts";
 import type { Owner } from "../steps/rows.ts";
