@@ -84,31 +84,13 @@ export class PostgresStore extends StoredState {
     }
   }
 
-  override async gather(signal: AbortSignal): Promise<void> {
-    const { outbox, warn } = this.parts;
-    await this.#gather(outbox.vaults(), signal, ({ message }) => warn(message));
-  }
-
-  /** A vault that the state has lost may be kept here. */
-  override async find(uuid: string): Promise<VaultRecord[]> {
-    const found = await super.find(uuid);
-    if (found.length > 0) return found;
-    await this.#gather([uuid.toLowerCase()], new AbortController().signal, (error) => {
-      throw error;
-    });
-    return await super.find(uuid);
-  }
-
   /**
-   * Locks those of the vaults whose newest entry here the rows do not know, which adds it; passes
-   * over one that is in use.
+   * Locks those of the vaults whose newest entry here the rows do not know, which adds it. What is
+   * wrong with the `only` one that was asked for is thrown.
    */
-  async #gather(
-    uuids: readonly string[],
-    signal: AbortSignal,
-    failed: (error: VaultError) => void,
-  ): Promise<void> {
-    const { clock, database, outbox } = this.parts;
+  override async gather(signal: AbortSignal, only?: string): Promise<void> {
+    const { clock, database, outbox, warn } = this.parts;
+    const uuids = only === undefined ? outbox.vaults() : [only];
     if (uuids.every((uuid) => outbox.of(uuid).length === 0)) return;
     const { about } = await this.ready();
     const newest = uuids.flatMap((uuid) => outbox.newestFor(about, uuid) ?? []);
@@ -122,9 +104,19 @@ export class PostgresStore extends StoredState {
         await (await this.lock(service, entry.uuid, waiting)).release();
       } catch (error) {
         if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
-        if (error.code !== "busy") failed(error);
+        if (error.code === "busy") continue;
+        if (only !== undefined) throw error;
+        warn(error.message);
       }
     }
+  }
+
+  /** A vault that the state has lost may be kept here. */
+  override async find(uuid: string): Promise<VaultRecord[]> {
+    const found = await super.find(uuid);
+    if (found.length > 0) return found;
+    await this.gather(new AbortController().signal, uuid.toLowerCase());
+    return await super.find(uuid);
   }
 
   /** What the database said when it was asked last, and the time since on the monotonic clock. */
