@@ -3,12 +3,11 @@ import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { Operation } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { columnsOf, readVault, writingBeside } from "../document.ts";
 import { labelTaken, lockLost } from "../steps/rows.ts";
-import type { ExchangeRow, Owner, VaultRows } from "../steps/rows.ts";
+import type { Owner, VaultRows } from "../steps/rows.ts";
 import { busy, StoredVaultSession, waitForLock } from "../vault-session.ts";
 import { twice, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
@@ -124,8 +123,9 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
   protected async writeStep(before: VaultRows, after: VaultRows, isLast: boolean): Promise<number> {
     const { clock, database } = this.state.parts;
     const [was, open] = [before.open, after.open];
+    // A failover can lose the database's copy.
     if (open?.state === "ending" && was?.id === open.id && was.state !== "ending")
-      await this.#keep(after, open);
+      this.state.parts.outbox.keep((await this.state.ready()).about.state, after, open);
     let { version } = before;
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
@@ -207,31 +207,6 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
   #stopRenewing(): void {
     clearInterval(this.#timer);
     this.isReleased = true;
-  }
-
-  /** Keeps an exchange here before its end call: a failover can lose the database's copy. */
-  async #keep(rows: VaultRows, exchange: ExchangeRow): Promise<void> {
-    const { about } = await this.state.ready();
-    const { service, uuid, at } = rows;
-    const { id, kind, operation, tokenExpiry, newGeneration } = exchange;
-    const made = rows.kept(newGeneration);
-    const of = {
-      service,
-      uuid,
-      state: about.state,
-      at: Date.parse(at),
-      fingerprint: made.fingerprint,
-    };
-    this.state.parts.outbox.keep(rows.sealing, of, {
-      exchangeId: id,
-      kind,
-      operation: operation as Operation,
-      old: rows.openPair(rows.kept(exchange.baseGeneration)),
-      new: rows.openPair(made),
-      token: rows.openToken(exchange),
-      tokenExpiry,
-      unread: false,
-    });
   }
 }
 

@@ -4,12 +4,14 @@ import { attempt } from "../../attempt.ts";
 import { VaultError } from "../../errors.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import { replaceFile } from "../../files/durable-file.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
-import { keyIdOf, seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
+import { keyIdOf, seal, unseal, type VaultPlace } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
 import type { Keyring } from "../../secrets/keys.ts";
 import type { StateParts } from "../stored-state.ts";
+import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { isSamePlace } from "./address.ts";
@@ -84,16 +86,29 @@ export class Outbox {
     return this.of(uuid).find((entry) => isOf(here, entry) || wasHere(entry));
   }
 
-  /** Keeps an exchange, durably. That it cannot be written is a warning. */
-  keep(key: SealingKey, of: Entry & { service: string }, exchange: AdoptedExchange): void {
-    const { service, ...entry } = of;
-    const former = this.of(entry.uuid);
+  /** Keeps an exchange of a state, durably. That it cannot be written is a warning. */
+  keep(state: string, rows: VaultRows, exchange: ExchangeRow): void {
+    const { service, uuid } = rows;
+    const now = Date.parse(rows.at);
+    const made = rows.kept(exchange.newGeneration);
+    const former = this.of(uuid);
     // The clock may have been set back since the last one.
-    const kept = { ...entry, at: Math.max(entry.at, (former[0]?.at ?? 0) + 1) };
-    const document = seal(key, placeOf(kept, service), JSON.stringify(exchange));
+    const at = Math.max(now, (former[0]?.at ?? 0) + 1);
+    const kept = { uuid, state, at, fingerprint: made.fingerprint };
+    const adopted: AdoptedExchange = {
+      exchangeId: exchange.id,
+      kind: exchange.kind,
+      operation: exchange.operation as Operation,
+      old: rows.openPair(rows.kept(exchange.baseGeneration)),
+      new: rows.openPair(made),
+      token: rows.openToken(exchange),
+      tokenExpiry: exchange.tokenExpiry,
+      unread: false,
+    };
+    const document = seal(rows.sealing, placeOf(kept, service), JSON.stringify(adopted));
     const contents: Contents = { service, address: this.#parts.shown, document };
     const isOld = ({ at }: Entry, index: number): boolean =>
-      at < entry.at - keptMs || index + 1 >= keptAtMost;
+      at < now - keptMs || index + 1 >= keptAtMost;
     try {
       ensurePrivateDirectory(this.#folderOf(kept.uuid));
       replaceFile(this.#pathOf(kept), JSON.stringify(contents));

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import type { AdoptedExchange } from "../../../src/exchange/records.ts";
 import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import { parseGivenKey } from "../../../src/secrets/keys.ts";
 import type { SealingKey } from "../../../src/secrets/sealing.ts";
 import { Outbox, type Entry } from "../../../src/store/postgres/outbox.ts";
-import { VaultRows } from "../../../src/store/steps/rows.ts";
+import { begun, VaultRows, type VaultRow } from "../../../src/store/steps/rows.ts";
 import { pair, service } from "../../contract/store-fixture.ts";
 import { tempDir } from "../../support/cleanup.ts";
 
@@ -32,26 +31,31 @@ const open = (keys = [key], shown = address): Outbox => {
 };
 const names = (of = uuid): string[] => readdirSync(join(directory, "outbox", of));
 
-function exchange(name: string): AdoptedExchange {
-  return {
-    exchangeId: name,
-    kind: "generic/offline",
-    operation: "get",
-    old: pair("old"),
-    new: pair(name),
-    token: `token-of-${name}`,
-    tokenExpiry: null,
-  };
-}
-
+/** Keeps an exchange that is called by the payload of its new pair. */
 function keep(
   name: string,
   at: number,
   { of = uuid, where = address, id = state ?? "" } = {},
 ): void {
-  const print = fingerprint(of, pair(name));
-  const entry = { uuid: of, state: id, at, fingerprint: print, service };
-  open([key], where).keep(key, entry, exchange(name));
+  const time = new Date(at).toISOString();
+  const vault = { lastGeneration: 0, forgotten: false } as VaultRow;
+  const rows = new VaultRows({ service, uuid: of, at: time, key, vault });
+  const [base, made] = [pair("old"), pair(name)].map((each) =>
+    rows.add(each, { standing: "imported", device: null, elsewhere: true }),
+  );
+  open([key], where).keep(id, rows, {
+    ...begun,
+    id: name,
+    operation: "get",
+    kind: "generic/offline",
+    state: "ending",
+    externalRef: "",
+    baseGeneration: base?.generation ?? 0,
+    newGeneration: made?.generation ?? 0,
+    startedAt: time,
+    token: rows.seal("exchanges.token", name, `token-of-${name}`),
+    by: null,
+  });
 }
 
 /** What is offered to a vault of the state, and how that ended. */
