@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import { sharedTables, quoted, type Dialect, type Statement } from "../tables.ts";
-import { marksIn, notHere, type Marks } from "../whole/marks.ts";
+import { checkHere, marksIn, type Marks } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";
 import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
@@ -133,8 +133,7 @@ export function checkDurable(fsync: unknown, address: Address): void {
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
 export function checkVersion(meta: Meta, address: Address): void {
-  const marks = marksIn(meta);
-  if (marks.fence !== null || marks.moved !== null) throw notHere(address.shown, marks);
+  checkHere(address.shown, marksIn(meta));
   if (Number(meta["oldest"]) > schemaVersion)
     throw cannotBeUsed(address, "it is of a newer version", { hint: "update vault" });
 }

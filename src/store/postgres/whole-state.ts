@@ -134,11 +134,11 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     return await transactWhole(this.store.parts, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
       const marks = marksIn(metaIn(row, address));
-      const isUsed = marks.fence === null && marks.moved === null;
-      const about = isUsed || operation === "rekey" ? aboutIn(row, address) : null;
-      // A copy is what may be claimed.
-      if (about !== null && operation !== "claim")
-        await checkIncarnation(address, about, query, warn);
+      // One that is used, which a copy may not be before it is claimed.
+      if (marks.fence === null && marks.moved === null) {
+        const about = aboutIn(row, address);
+        if (operation !== "claim") await checkIncarnation(address, about, query, warn);
+      }
       const result = await work(new Whole(engineOf(schema, query), marks, keyring));
       if (operation === "claim") await query({ sql: reborn(schema) });
       return result;

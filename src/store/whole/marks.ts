@@ -59,6 +59,11 @@ export const waysToEnd = (place: string, to: string): Way[] => [
 export const claiming = (place: string): Way =>
   noted(command`vault state claim --state ${place}`, "if the other place is gone for good");
 
+/** @throws `state` for a state that was or is being moved */
+export function checkHere(place: string, marks: Marks): void {
+  if (marks.fence !== null || marks.moved !== null) throw notHere(place, marks);
+}
+
 /** The error for a state that was or is being moved. `isThere`: the new place surely has it. */
 export function notHere(place: string, { fence, moved }: Marks, isThere = false): VaultError {
   if (moved !== null) {

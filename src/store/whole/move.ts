@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { marksAt, type StoredWhole, type WholePlace } from "./stored-whole.ts";
-import { afterwards, claiming, notHere, waysToEnd, type Fence, type Marks } from "./marks.ts";
+import type { Fence, Marks } from "./marks.ts";
+import { afterwards, checkHere, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 import { isLoginRefused } from "../postgres/errors.ts";
@@ -64,7 +65,7 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
   if (there?.isEmpty === false) throw inTheWay(to.shown);
   if (here?.isEmpty === true) throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async ({ marks }) => {
-    if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
+    checkHere(to.shown, marks);
     return await Promise.resolve(marks.state);
   });
   return await from.transact("move", waiting, async (whole) => {

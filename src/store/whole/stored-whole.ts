@@ -18,7 +18,7 @@ import { StateHistory } from "../sqlite/history.ts";
 import type { Owner, VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { appendingAlone, marking } from "../tables.ts";
-import { afterwards, type Marks } from "./marks.ts";
+import { afterwards, checkHere, type Marks } from "./marks.ts";
 import { tables, type Whole, type WholeOperation, type WholeReader } from "./whole.ts";
 
 /** A state, and operations on the whole of it. */
@@ -253,6 +253,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
   ): Promise<Pick<RekeyFacts, "to" | "values" | "machines"> & { from: string | null }> {
     const make = await this.store.parts.keyring.fresh(given);
     return await this.transact("rekey", waiting, async (whole) => {
+      checkHere(this.shown, whole.marks);
       const from = whole.marks.key;
       const to = make();
       const machines = new Set<string>();
