@@ -52,17 +52,17 @@ export async function contentsOf(
     const problem = problemOf(db);
     if (problem !== null) throw damaged(file, problem);
     await readerOf(db, keyring).openAll();
-    const counts = sqlite.one<Pick<Holdings, "vaults" | "pending">>(
+    const [counts = { vaults: 0, pending: 0 }] = sqlite.all<Pick<Holdings, "vaults" | "pending">>(
       db,
       `SELECT count(*) FILTER (WHERE ${isKnown}) AS vaults, count(*) FILTER (WHERE status = 'open') AS pending FROM vaults`,
-    ) ?? { vaults: 0, pending: 0 };
+    );
     // SQLite's: that a WAL belongs to the file, and who wrote it.
     const header = await buffer(createReadStream(file, { end: 99 }));
     if (header[18] === 2 && !statIfThere(`${file}-wal`)?.size)
       warn(
         `${file} is the database of a state, without its WAL: what was written last may be missing`,
       );
-    return { ...counts, keyId: sqlite.keyIdIn(db), format: header.readUInt32BE(60) };
+    return { ...counts, keyId: sqlite.marksOf(db).key, format: header.readUInt32BE(60) };
   } finally {
     db.close();
   }
@@ -98,7 +98,7 @@ export async function checkBackup(
 
 /** What SQLite finds wrong with a database, or with its documents first; null if nothing is. */
 export function problemOf(db: DatabaseSync): string | null {
-  const found = sqlite.one<{ integrity_check: string }>(db, "PRAGMA integrity_check(1)");
+  const [found] = sqlite.all<{ integrity_check: string }>(db, "PRAGMA integrity_check(1)");
   if (found !== undefined && found.integrity_check !== "ok") return found.integrity_check;
   const sql = "SELECT uuid, doc, sealed FROM vaults WHERE status <> 'absent'";
   for (const row of db.prepare(sql).iterate() as Iterable<VaultColumns>)

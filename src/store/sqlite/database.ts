@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { isListed, type VaultColumns } from "../document.ts";
 import { inserting, marking, sharedTables } from "../tables.ts";
 import type { Dialect, Row, Statement, Table } from "../tables.ts";
 import * as version1 from "../version-1.ts";
-import { marksIn, notHere, type Marks } from "../whole/marks.ts";
+import { checkHere, marksIn, type Marks } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
@@ -44,7 +44,7 @@ const tables = `
 
 /** Makes the tables, or makes those of version 1 anew. */
 function second(db: DatabaseSync): void {
-  const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
+  const isFormer = all(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'").length > 0;
   if (isFormer) db.exec(version1.makingWay(""));
   db.exec(tables);
   if (!isFormer) return;
@@ -52,7 +52,7 @@ function second(db: DatabaseSync): void {
     version1.formerTables.map((table) => [table, all<Row>(db, version1.formerTable("", table))]),
   );
   const documents = version1.documentsOf(former, (_, value) => {
-    noteMeta(db, "key", keyIdOf(value));
+    rowsIn(db, marking("", "key", keyIdOf(value)));
     return value;
   });
   for (const [table, rows] of Object.entries(documents))
@@ -79,7 +79,7 @@ export function createDatabase(path: string): void {
         connection.exec("BEGIN EXCLUSIVE");
         migrate(connection);
         connection.exec("COMMIT");
-        const wal = one<{ journal_mode: string }>(connection, "PRAGMA journal_mode = WAL");
+        const [wal] = all<{ journal_mode: string }>(connection, "PRAGMA journal_mode = WAL");
         if (wal?.journal_mode !== "wal")
           throw unusable(path, "this file system lacks what SQLite's WAL needs", {
             hint: "use a directory on a local disk with --state",
@@ -128,13 +128,12 @@ export const isOlder = (connection: DatabaseSync): boolean =>
   schemaVersion(connection) < migrations.length;
 
 const schemaVersion = (connection: DatabaseSync): number =>
-  one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
+  all<{ user_version: number }>(connection, "PRAGMA user_version")[0]?.user_version ?? 0;
 
 /** @throws `state` for a state that was moved, or was changed by a newer version of this program */
 export function checkUsable(connection: DatabaseSync, path: string): void {
   checkNotNewer(connection, path);
-  const marks = marksOf(connection);
-  if (marks.fence !== null || marks.moved !== null) throw notHere(dirname(path), marks);
+  checkHere(dirname(path), marksOf(connection));
 }
 
 function checkNotNewer(connection: DatabaseSync, path: string): void {
@@ -170,8 +169,8 @@ function configure(connection: DatabaseSync): void {
 function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
   const why = "it is damaged, or was not created by this program";
   const hint = "nothing was changed; use another directory with --state";
-  const id = one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id;
-  if (id !== applicationId)
+  const [id] = all<{ application_id: number }>(connection, "PRAGMA application_id");
+  if (id?.application_id !== applicationId)
     throw unusable(path, why, { hint, next: [command`vault state restore FILE`] }, what);
   checkNotNewer(connection, path);
 }
@@ -292,24 +291,11 @@ export const dialect: Dialect = {
   moment: (now) => `SELECT ${now()} AS at`,
 };
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
-export const one = <Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]) =>
-  statement(db, sql).get(...values) as Row | undefined;
-
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
-export const all = <Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]) =>
-  statement(db, sql).all(...values) as Row[];
-
-/** All rows of a statement that both engines know. */
+/** All rows of a statement. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement) =>
   statement(db, sql).all(
     Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),
   ) as Row[];
 
-/** Id of the key that seals a database; null if it has none yet: it is named before sealing. */
-export const keyIdIn = (db: DatabaseSync): string | null => metaIn(db)["key"] ?? null;
-
-export function noteMeta(db: DatabaseSync, name: string, value: string): void {
-  rowsIn(db, marking("", name, value));
-}
+export const all = <Row>(db: DatabaseSync, sql: string): Row[] => rowsIn<Row>(db, { sql });

@@ -5,14 +5,22 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
+import {
+  inserting,
+  isAsSeen,
+  marking,
+  pruning,
+  written,
+  type Put,
+  type Statement,
+} from "../tables.ts";
 import { columnsOf, raising, writingBeside } from "../document.ts";
 import { Keyring } from "../../secrets/keys.ts";
 import type { Lock } from "../../documents/state.ts";
 import { labelTaken, lockLost, type Owner, type VaultRow, type VaultRows } from "../steps/rows.ts";
 import { StoredState, type Created, type StateParts, type StoreOptions } from "../stored-state.ts";
 import { StoredVaultSession, type Durability } from "../vault-session.ts";
-import { dialect, keyIdIn, marksOf, metaIn, noteMeta, one, rowsIn } from "./database.ts";
+import { all, dialect, marksOf, metaIn, rowsIn } from "./database.ts";
 import { StateDatabase } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
 
@@ -66,7 +74,7 @@ export class SqliteState extends StoredState {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const key = await this.database.read(keyIdIn);
+    const { key } = await this.database.read(marksOf);
     if (key !== null) await this.parts.keyring.key(key);
     const release = await this.database.locks.take(uuid, waiting);
     try {
@@ -89,7 +97,7 @@ export class SqliteState extends StoredState {
     if (this.#isNoted) return;
     const file = String(database.file);
     const [oldest, noted] = await database.read((db) => [
-      one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
+      all<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")[0]?.at,
       metaIn(db)["file"],
     ]);
     const old = pruning("", oldest, this.now());
@@ -97,7 +105,7 @@ export class SqliteState extends StoredState {
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.
       const former = metaIn(db)["file"] ?? file;
-      noteMeta(db, "file", file);
+      rowsIn(db, marking("", "file", file));
       if (former !== file) rowsIn(db, raising(dialect, "copies"));
       return former !== file;
     };
@@ -144,13 +152,13 @@ export class SqliteState extends StoredState {
 
   async prepareKey(): Promise<SealingKey> {
     const { keyring } = this.parts;
-    const named = await this.database.read(keyIdIn);
-    if (named !== null) return await keyring.key(named);
+    const { key } = await this.database.read(marksOf);
+    if (key !== null) return await keyring.key(key);
     const make = await keyring.fresh();
     const id = await this.database.write((db) => {
       // Another process may have named one meanwhile.
-      const made = keyIdIn(db) ?? sealingIn(db) ?? make().id;
-      noteMeta(db, "key", made);
+      const made = marksOf(db).key ?? sealingIn(db) ?? make().id;
+      rowsIn(db, marking("", "key", made));
       return made;
     });
     return await keyring.key(id);
@@ -175,7 +183,7 @@ class LockedVault extends StoredVaultSession<SqliteState> {
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
     const { parts, database } = this.state;
     const [keyId, rows] = await database.read((db) => [
-      keyIdIn(db),
+      marksOf(db).key,
       statements.map((statement) => rowsIn(db, statement)),
     ]);
     this.key = keyId === null ? null : await parts.keyring.key(keyId);
@@ -190,7 +198,8 @@ class LockedVault extends StoredVaultSession<SqliteState> {
     return await this.state.database.write((db) => {
       const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
       // What the step has sealed would not open.
-      if (keyIdIn(db) !== after.key?.id) throw lockLost(uuid, "the key of the state was replaced");
+      if (marksOf(db).key !== after.key?.id)
+        throw lockLost(uuid, "the key of the state was replaced");
       if (
         seen !== null &&
         change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0
@@ -216,13 +225,13 @@ class LockedVault extends StoredVaultSession<SqliteState> {
 /** Id of the key of what is sealed in a state that does not name it: damaged, it gets no other. */
 function sealingIn(db: DatabaseSync): string | undefined {
   const sql = `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
-  const { sealed = "" } = one<{ sealed: string }>(db, sql) ?? {};
+  const [{ sealed } = { sealed: "" }] = all<{ sealed: string }>(db, sql);
   return /"s1:([0-9a-f]{16}):/.exec(sealed)?.[1];
 }
 
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
 function checkLabel(db: DatabaseSync, { service, uuid, label }: VaultRow): void {
-  const sql = "SELECT uuid FROM vaults WHERE label = ? AND (service, uuid) <> (?, ?)";
-  const other = one<{ uuid: string }>(db, sql, label, service, uuid);
+  const sql = "SELECT uuid FROM vaults WHERE label = $1 AND (service, uuid) <> ($2, $3)";
+  const [other] = rowsIn<{ uuid: string }>(db, { sql, values: [label, service, uuid] });
   if (other !== undefined) throw labelTaken(uuid, other.uuid);
 }

@@ -1,18 +1,18 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { checkUsable, keyIdIn, marksOf, one, snapshotIn } from "./database.ts";
+import { all, marksOf, snapshotIn } from "./database.ts";
 import type { StateDatabase } from "./state-database.ts";
 import { engineOf, problemOf, readerOf } from "../backup/backup.ts";
 import { isListed } from "../document.ts";
 import type { StoredState } from "../stored-state.ts";
 import { StoredWhole, type DirectoryFacts, type StateFacts } from "../whole/stored-whole.ts";
 import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
-import { asVaultError, type VaultError } from "../../errors.ts";
+import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { unsafeDisk } from "../../files/disk.ts";
 import { checkWriters, statIfThere } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState } from "../../files/state-error.ts";
-import { keyPlace } from "../../secrets/keys.ts";
+import { keyPlace, type KeyPlace } from "../../secrets/keys.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<StoredState & { database: StateDatabase }> {
@@ -35,10 +35,8 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
   ): Promise<T> {
     const { database, parts } = this.store;
     await database.ensure();
-    const make = async (db: DatabaseSync): Promise<T> => {
-      if (operation === "rekey") checkUsable(db, database.path);
-      return await work(new Whole(engineOf(db), marksOf(db), parts.keyring));
-    };
+    const make = async (db: DatabaseSync): Promise<T> =>
+      await work(new Whole(engineOf(db), marksOf(db), parts.keyring));
     const made = await database.locks.withAll(
       waiting,
       async () => await database.converse("BEGIN IMMEDIATE", make),
@@ -56,20 +54,28 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
   async inspect(): Promise<StateFacts> {
     const { directory, keySource, keyring, clock } = this.store.parts;
     const { given, folder } = keySource;
+    const facts: Omit<StateFacts, "place"> = { problem: null, vaults: null };
+    const key: Omit<DirectoryFacts["key"], keyof KeyPlace> = { id: null, opened: 0, problem: null };
+    let damage: string | null = null;
+    let last: DirectoryFacts["lastBackup"] = null;
     let db: DatabaseSync | null = null;
-    let problem: VaultError | null = null;
-    let found: ReturnType<typeof read> | null = null;
     try {
       db = await snapshotIn(directory, clock);
-      found = db && read(db);
+      if (db !== null) {
+        damage = problemOf(db);
+        key.id = marksOf(db).key;
+        last = all<NonNullable<typeof last>>(db, lastBackup)[0] ?? null;
+        const counted = `SELECT count(*) AS vaults FROM vaults WHERE ${isListed}`;
+        facts.vaults = all<{ vaults: number }>(db, counted)[0]?.vaults ?? 0;
+      }
     } catch (error) {
-      problem = asVaultError(asStateError(this.store.database.path, error));
+      facts.problem = asVaultError(asStateError(this.store.database.path, error));
     }
-    const key = { id: found?.keyId ?? null, opened: 0, problem: null as VaultError | null };
     try {
+      if (key.id !== null) await keyring.key(key.id);
       key.id ??= (await given?.read())?.id ?? null;
-      if (found !== null && found.keyId !== null) await keyring.key(found.keyId);
-      if (db !== null && found?.damage === null) key.opened = await readerOf(db, keyring).openAll();
+      if (db !== null && facts.vaults !== null && damage === null)
+        key.opened = await readerOf(db, keyring).openAll();
       // Whoever can write there can take the key away.
       if (given === undefined)
         for (const each of [folder, dirname(folder)]) {
@@ -83,24 +89,15 @@ export class SqliteWhole extends StoredWhole<StoredState & { database: StateData
     const place: DirectoryFacts = {
       type: "directory",
       directory,
-      damage: found?.damage ?? null,
+      damage,
       disk: unsafeDisk(directory),
       keyDisk: given === undefined ? unsafeDisk(folder) : null,
       key: { ...key, ...keyPlace(keySource, key.id) },
-      lastBackup: found?.lastBackup ?? null,
+      lastBackup: last,
     };
-    return { problem, vaults: found?.vaults ?? null, place };
+    return { ...facts, place };
   }
 }
 
-function read(db: DatabaseSync) {
-  const count = one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${isListed}`);
-  const backup = "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup'";
-  return {
-    damage: problemOf(db),
-    keyId: keyIdIn(db),
-    vaults: count?.n ?? 0,
-    lastBackup:
-      one<{ at: string; file: string }>(db, `${backup} ORDER BY seq DESC LIMIT 1`) ?? null,
-  };
-}
+const lastBackup =
+  "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1";

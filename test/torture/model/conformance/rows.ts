@@ -6,7 +6,7 @@ import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { givenKey } from "../../../../src/secrets/keys.ts";
 import { columnsOf, rowsOf, type VaultColumns } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";
-import { all, one } from "../../../../src/store/sqlite/database.ts";
+import { all, rowsIn } from "../../../../src/store/sqlite/database.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
 import { openLocalHere, openSharedHere, serviceName } from "../../../support/in-process.ts";
 import { uuid } from "./service.ts";
@@ -55,19 +55,20 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       await session.release();
       const { doc, sealed, status } = columnsOf(rows);
       db.exec("BEGIN IMMEDIATE; DELETE FROM spent; DELETE FROM breakers");
-      const sql = "UPDATE vaults SET doc = ?, sealed = ?, status = ?, version = version + 1";
-      all(db, sql, doc, sealed, status);
-      const breaker = "INSERT INTO breakers VALUES (?, 1, ?, 0, NULL, ?, 'unasked', 0)";
-      all(db, breaker, serviceName, lostAt, closed);
+      const sql = "UPDATE vaults SET doc = $1, sealed = $2, status = $3, version = version + 1";
+      rowsIn(db, { sql, values: [doc, sealed, status] });
+      const breaker = "INSERT INTO breakers VALUES ($1, 1, $2, 0, NULL, $3, 'unasked', 0)";
+      rowsIn(db, { sql: breaker, values: [serviceName, lostAt, closed] });
+      const spent = "INSERT INTO spent VALUES ($1, $2, $3)";
       for (const print of rows.superseded)
-        all(db, "INSERT INTO spent VALUES (?, ?, ?)", serviceName, uuid, print);
+        rowsIn(db, { sql: spent, values: [serviceName, uuid, print] });
       db.exec("COMMIT");
       session = await lock();
     },
     read: async () =>
       Promise.resolve({
-        rows: rowsOf(one<VaultColumns>(db, read) as VaultColumns, since, ""),
-        breaker: one<BreakerTimes>(db, "SELECT lostAt, since FROM breakers") as BreakerTimes,
+        rows: rowsOf(all<VaultColumns>(db, read)[0] as VaultColumns, since, ""),
+        breaker: all<BreakerTimes>(db, "SELECT lostAt, since FROM breakers")[0] as BreakerTimes,
       }),
     close: async () => {
       await session.release();
