@@ -340,9 +340,8 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     if (some.length === 0 || isBare) return [];
     const texts = some.map(({ item }) => item.description ?? item.outcome);
     const ended = kind.startsWith("unclear") ? "answered" : "refused";
-    return [
-      `${count(some.length, "call was", "calls were")} ${ended}${quoted(texts)}. ${meaning}.`,
-    ];
+    const calls = count(some.length, "call was", "calls were");
+    return [`${calls} ${ended}${quoted(texts)}. ${meaning}.`];
   });
 
 /** Tells who has called since the lock. */

@@ -182,10 +182,8 @@ export class Vault {
   }
 
   addContradiction(kind: Contradiction, entry: Entry): void {
+    const item = Object.assign(new Entry(), entry);
     if (this.contradictions.length < maxContradictions)
-      this.contradictions = [
-        ...this.contradictions,
-        { kind, item: Object.assign(new Entry(), entry) },
-      ];
+      this.contradictions = [...this.contradictions, { kind, item }];
   }
 }

@@ -171,7 +171,8 @@ export class JsonCutter extends Cutter {
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     this.#last = from;
     const end = super.take(given, from, to, isEnd);
-    if (isEnd && end >= to && this.#stack.length > 1) this.#stop("cut off here", given, to);
+    if (isEnd && end >= to && this.#stack.length > 1)
+      this.stop("cut off here", textOf(given.bytes, this.#last, to));
     return end;
   }
 
@@ -206,7 +207,7 @@ export class JsonCutter extends Cutter {
   #open(given: Bytes, from: number, isList: boolean, hasItems = false): number {
     const { key, name } = this.#place;
     const depth = this.#stack.push({ isList, name: key ?? name, key: undefined, hasItems });
-    if (depth > deepest) this.#stop("nested too deeply", given, from);
+    if (depth > deepest) this.stop("nested too deeply", textOf(given.bytes, this.#last, from));
     return from + 1;
   }
 
@@ -253,7 +254,7 @@ export class JsonCutter extends Cutter {
     if (!place.hasItems && bytes[from] === ascii.openObject) return this.#open(given, from, false);
     const isRow = place.isList && !bytes.subarray(from, to).includes(ascii.openObject);
     if (bytes[from] === ascii.openList && !isRow) return this.#open(given, from, true);
-    this.#stop(reason, given, from);
+    this.stop(reason, textOf(bytes, this.#last, from));
     return from;
   }
 
@@ -291,10 +292,6 @@ export class JsonCutter extends Cutter {
     this.#last = end;
     this.#place.key = undefined;
     return end;
-  }
-
-  #stop(reason: string, { bytes }: Bytes, to: number): void {
-    this.stop(reason, textOf(bytes, this.#last, to));
   }
 }
 

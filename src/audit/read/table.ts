@@ -209,8 +209,10 @@ class RowCutter extends Cutter {
       }
       let after = at + 1;
       while (after < to && isBlank(bytes[after] as number) && bytes[after] !== lineEnd) after += 1;
-      // Another quote is part of the text.
-      if (after < to && bytes[after] !== this.#delimiter && bytes[after] !== lineEnd) continue;
+      const isEnd = after >= to || bytes[after] === this.#delimiter || bytes[after] === lineEnd;
+      // Another quote is part of the text, or begins a cell of the next row.
+      if (!isEnd && bytes.subarray(from, at).includes(lineEnd as number)) break;
+      if (!isEnd) continue;
       this.#cells[2 * index + 1] = at;
       return after;
     }
