@@ -167,6 +167,7 @@ Time_(UTC)=zoneless time=none outcome=word |
 time=zoneless tz=Europe/Berlin outcome=word |
 outcome=word @timestamp=late | time is taken for time; --map time=@timestamp takes @timestamp
 outcome=word vault=none subjectId=user url=path | url is taken for vault; --map vault=subjectId takes subjectId
+outcome=SUCCESS gate=gate | outcome is taken for outcome; --map outcome=gate takes gate
 level=level             | no column is taken for outcome; --map outcome=level takes level
 outcome=word time=zoneless | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; --zone names theirs
 outcome=word time=2026-11-20 01:00:00 CET | times of time, like "2026-11-20 01:00:00 CET", are read by a zone that may mean others; export UTC if others are meant

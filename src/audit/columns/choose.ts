@@ -417,9 +417,12 @@ class Search {
       ...told,
       ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
     ];
+    const isOpen = this.#isOpen("outcome");
     this.#take("outcome", best);
-    const other = [...words, ...codes].find(isOfAll);
-    if (other === undefined || !this.#isOpen("outcome")) return false;
+    // What calls all accepted may be about something else, if other words tell them apart.
+    const isOfLog = best?.isWhole === true && !varies(best);
+    const [other] = isOfLog ? told : [...words, ...codes].filter((one) => !best && isOfAll(one));
+    if (other === undefined || !isOpen) return false;
     this.#sayOther("outcome", other);
     return true;
   }
