@@ -157,9 +157,9 @@ export interface VaultSession {
   ): Promise<void>;
   /**
    * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. What was
-   * left of the vault ends as `endedByStart` says.
+   * left of the vault ends with it. Returns what is told of that; null for what was left by itself and simply begun again.
    */
-  recordStarted(exchangeId: string, started: Started): Promise<void>;
+  recordStarted(exchangeId: string, started: Started): Promise<Settled | null>;
   /** started|held → held. */
   hold(
     exchangeId: string,

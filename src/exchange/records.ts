@@ -185,6 +185,8 @@ export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
   elsewhere: boolean;
   /** Hash of the document that --save-cmd replaces. */
   given?: string | undefined;
+  /** A person has said to drop what was left: that is told, too. */
+  discardPending?: boolean;
 }
 
 /** What `guard --reset` makes of the counters: zero, without unanswered starts, or what the audit log shows. */

@@ -10,7 +10,6 @@ import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptable, recoveryDocument, bareCredentials } from "./recovery.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
-import { settledByStart } from "./states.ts";
 
 /**
  * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,
@@ -41,7 +40,7 @@ async function recordNewPair(
   // Only a delete has none.
   const success = accepted.success as StartSuccess;
   const { vault, warnings, ...received } = success;
-  await context.session.recordStarted(exchangeId, {
+  const settled = await context.session.recordStarted(exchangeId, {
     ...received,
     hashedPin,
     device: pair.device,
@@ -49,10 +48,10 @@ async function recordNewPair(
     combination: pair.combination,
     elsewhere: handover.leavesState || handover.passesCredentials === true,
     given: handover.replaces,
+    discardPending: start.discardPending,
   });
   for (const message of warnings) context.emit({ type: "warning", message });
-  const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);
-  if (found !== null) context.emit({ type: "settled", settled: found });
+  if (settled !== null) context.emit({ type: "settled", settled });
   const record = await currentRecord(context);
   const exchange = openExchange(record, exchangeId);
   return {

@@ -68,38 +68,3 @@ export function settledAs(
   const exchange = { id, operation, externalRef, startedAt, by };
   return { exchange, operation, outcome: words[outcome] };
 }
-
-/** An exchange that was left, as far as it decides what a start makes of it. */
-export interface Left {
-  state: ExchangeState;
-  endsUnanswered: number;
-  baseGeneration: number;
-  newGeneration: number | null;
-}
-
-/** Whether an end call may have been sent and nothing has settled it: only a start finds out which credentials are valid. */
-const isUncertain = ({ state, endsUnanswered }: Left): boolean =>
-  state === "in-doubt" || endsUnanswered > 0;
-
-/** How the SUCCESS of a start with `generation` ends an exchange that was left. */
-export function endedByStart(
-  left: Left,
-  generation: number,
-): "acknowledged" | "expired" | "discarded" {
-  if (!isUncertain(left)) return "discarded";
-  if (left.newGeneration === generation) return "acknowledged";
-  return left.baseGeneration === generation ? "expired" : "discarded";
-}
-
-/** What is told of that; null for what was left by itself and simply begun again. */
-export function settledByStart(
-  open: Left & Settled["exchange"],
-  generation: number,
-  discardPending: boolean,
-): Settled | null {
-  const ended = endedByStart(open, generation);
-  if (ended !== "discarded") return settledAs(open, ended);
-  // Neither of its two pairs was accepted: somebody may have acknowledged it before.
-  if (isUncertain(open)) return settledAs(open, "in-doubt");
-  return open.state === "held" || discardPending ? settledAs(open, "expired") : null;
-}

@@ -190,6 +190,39 @@ describeStore("the steps of an exchange", (make) => {
     await expect(on.session.token("x2")).rejects.toMatchObject({ code: "state" });
   });
 
+  it("② returns what is told of what was left: nothing of what is simply begun again", async () => {
+    const { session } = on;
+    const no = { delivered: false, saveOwed: false };
+    const endless = async (id: string): Promise<void> => {
+      await session.recordEnding(id, true);
+      await session.settle(id, "in-doubt", problem);
+    };
+    const startAgain = async (id: string, base: number, facts = {}) => {
+      await session.recordIntent(intent(id, base));
+      return await session.recordStarted(id, started(`of ${id}`, facts));
+    };
+    const told = (id: string, outcome: string) => ({ exchange: { id }, operation: "get", outcome });
+    await startExchange(session, "x1", 1, "second");
+    expect(await startAgain("x2", 1)).toBeNull();
+    expect(await startAgain("x3", 1, { discardPending: true })).toMatchObject(
+      told("x2", "not-applied"),
+    );
+    await session.hold("x3", "no-ack", no);
+    expect(await startAgain("x4", 1)).toMatchObject(told("x3", "not-applied"));
+    await endless("x4");
+    expect(await startAgain("x5", 1)).toMatchObject(told("x4", "not-applied"));
+    await endless("x5");
+    const made = (await known(session)).open?.newGeneration ?? 0;
+    expect(await startAgain("x6", made)).toMatchObject(told("x5", "acknowledged"));
+    await endless("x6");
+    const other = { encryptedData: "data of another", payload: "payload of another" };
+    const generation = await session.recordPair({
+      credentials: other,
+      kind: "credit-card/offline",
+    });
+    expect(await startAgain("x7", generation)).toMatchObject(told("x6", "in-doubt"));
+  });
+
   it("② settles an exchange in doubt by the pair that was accepted", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);

@@ -1,6 +1,7 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
-import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
-import { endedByStart, openStates, type HoldReason } from "../../exchange/states.ts";
+import type { ErrorNote, Intent, OpenExchange, Started } from "../../exchange/records.ts";
+import { openStates, settledAs } from "../../exchange/states.ts";
+import type { EndOutcome, HoldReason, Settled } from "../../exchange/states.ts";
 import { seal } from "../../secrets/sealing.ts";
 import { begun, forgotten, lockLost, nothingCarried, placeOf, update, withPin } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
@@ -75,13 +76,24 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 }
 
 /** Step ②: the new pair is stored. */
-export function recordStarted(rows: VaultRows, exchangeId: string, started: Started): void {
+export function recordStarted(
+  rows: VaultRows,
+  exchangeId: string,
+  started: Started,
+): Settled | null {
   const exchange = rows.exchangeIn(exchangeId, ["intent"]);
   const base = rows.kept(exchange.baseGeneration);
   // With the success of a start, the service drops every exchange that was left.
-  for (const left of rows.exchanges)
-    if (left !== exchange && ["intent", ...openStates].includes(left.state))
-      endExchange(rows, left, endedByStart(left, base.generation), { by: exchangeId });
+  let settled: Settled | null = null;
+  for (const left of rows.exchanges.filter((one) => one !== exchange)) {
+    if (!["intent", ...openStates].includes(left.state)) continue;
+    const ended = endedByStart(left, base.generation);
+    // What was left by itself is simply begun again.
+    const isTold = ended !== "discarded" || left.state === "held" || started.discardPending;
+    if (isTold && left.state !== "intent")
+      settled = settledAs(left as OpenExchange, ended === "discarded" ? "expired" : ended);
+    endExchange(rows, left, ended === "in-doubt" ? "discarded" : ended, { by: exchangeId });
+  }
   prove(rows, base, rows.credentials);
   rows.updateSentWith(base, started);
   const hashedPin = started.hashedPin ?? rows.openPair(base).hashedPin;
@@ -116,6 +128,17 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
   });
   rows.refusals.delete(started.combination);
   rows.log("started", exchangeId, { base: base.generation, generation, ...said });
+  return settled;
+}
+
+/**
+ * How the SUCCESS of a start with `generation` ends an exchange that was left. Where an end call may have been sent and neither of its two
+ * pairs was accepted, it stays in doubt: somebody may have acknowledged it before.
+ */
+function endedByStart(left: ExchangeRow, generation: number): EndOutcome | "discarded" {
+  if (left.state !== "in-doubt" && left.endsUnanswered === 0) return "discarded";
+  if (left.newGeneration === generation) return "acknowledged";
+  return left.baseGeneration === generation ? "expired" : "in-doubt";
 }
 
 export function hold(
