@@ -19,7 +19,8 @@ import {
   givenCredentials,
   type GivenCredentials,
 } from "../exchange/credentials.ts";
-import { adoptable, bareCredentials } from "../exchange/recovery.ts";
+import { bareCredentials } from "../exchange/records.ts";
+import { adoptable } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import { checkOwner, chooseKind, type Start } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../actor.ts";
+import { defined } from "../defined.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
@@ -37,6 +38,11 @@ export interface Generation {
   /** Nobody else can have made it stale (docs/design.md, Counting). */
   sole: boolean;
   placed: Placed | null;
+}
+
+/** A pair with its hashedPin, and nothing else. */
+export function bareCredentials({ encryptedData, payload, hashedPin }: Credentials): Credentials {
+  return defined({ encryptedData, payload, hashedPin });
 }
 
 /** A vault, by what people and the service call it. */

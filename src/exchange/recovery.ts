@@ -1,4 +1,3 @@
-import { defined } from "../defined.ts";
 import { isOnline, type Kind } from "../protocol/endpoints.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Way } from "../way.ts";
@@ -13,11 +12,6 @@ export const format: RecoveryDocument["format"] = 2;
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
   if (given === undefined) return [];
   return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
-}
-
-/** A pair with its hashedPin, and nothing else. */
-export function bareCredentials({ encryptedData, payload, hashedPin }: Credentials): Credentials {
-  return defined({ encryptedData, payload, hashedPin });
 }
 
 /** Reads the recovery document of an exchange after ② from the state. */

@@ -5,9 +5,10 @@ import { withFlags } from "../way.ts";
 import { acknowledge, notAcknowledged, throwIfInterrupted } from "./end.ts";
 import { currentRecord } from "./context.ts";
 import type { ExchangeContext, VaultSession } from "./ports.ts";
-import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
+import { bareCredentials, isUnread, openExchange, summarize } from "./records.ts";
+import type { OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
-import { HandoverFailure, adoptable, recoveryDocument, bareCredentials } from "./recovery.ts";
+import { HandoverFailure, adoptable, recoveryDocument } from "./recovery.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 

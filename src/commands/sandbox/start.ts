@@ -11,7 +11,7 @@ import { parseDuration } from "../../duration.ts";
 import { defined } from "../../defined.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
-import { bareCredentials } from "../../exchange/recovery.ts";
+import { bareCredentials } from "../../exchange/records.ts";
 import type { Basics, SettingsPart } from "../../parts/basics.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { callSandbox, type RunningDocument } from "../../sandbox/control.ts";

@@ -10,9 +10,9 @@ import { command, noted, type Way } from "../../way.ts";
 import type { Wish } from "../next-action.ts";
 import type { ExchangeContext } from "../ports.ts";
 import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
-import { currentGeneration, importOf, isLive, noCredentials } from "../records.ts";
+import { bareCredentials, currentGeneration, importOf } from "../records.ts";
+import { isLive, noCredentials } from "../records.ts";
 import type { GivenCredentials } from "../credentials.ts";
-import { bareCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };

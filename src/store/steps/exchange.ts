@@ -1,9 +1,10 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, OpenExchange, Started } from "../../exchange/records.ts";
+import { bareCredentials } from "../../exchange/records.ts";
 import { openStates, settledAs } from "../../exchange/states.ts";
 import type { EndOutcome, HoldReason, Settled } from "../../exchange/states.ts";
 import { seal } from "../../secrets/sealing.ts";
-import { begun, forgotten, lockLost, nothingCarried, placeOf, update, withPin } from "./rows.ts";
+import { begun, forgotten, lockLost, nothingCarried, placeOf, update } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 
 // Steps of an exchange. Each function implements, or helps, the `VaultSession` method of its name.
@@ -97,7 +98,7 @@ export function recordStarted(
   prove(rows, base, rows.credentials);
   rows.updateSentWith(base, started);
   const hashedPin = started.hashedPin ?? rows.openPair(base).hashedPin;
-  const { generation } = rows.add(withPin(started.pair, hashedPin), {
+  const { generation } = rows.add(bareCredentials({ ...started.pair, hashedPin }), {
     standing: "offered",
     device: started.device ?? base.device,
     elsewhere: started.elsewhere,

@@ -1,10 +1,9 @@
 import type { Actor } from "../../actor.ts";
-import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
 import type { Carried, CountedExchange, Counters } from "../../exchange/counting.ts";
 import { count, counting } from "../../exchange/counting.ts";
-import { isLive, noCredentials } from "../../exchange/records.ts";
+import { bareCredentials, isLive, noCredentials } from "../../exchange/records.ts";
 import type {
   ErrorNote,
   ExchangeRecord,
@@ -15,7 +14,6 @@ import type {
   VaultRecord,
 } from "../../exchange/records.ts";
 import { exchangeStates, openStates, type ExchangeState } from "../../exchange/states.ts";
-import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
@@ -296,7 +294,7 @@ export class VaultRows implements Owner {
     if (hashedPin === undefined) return;
     const credentials = this.openPair(row);
     if (credentials.hashedPin === hashedPin) return;
-    const renewed = withPin(credentials, hashedPin);
+    const renewed = bareCredentials({ ...credentials, hashedPin });
     row.sealed = this.seal("credentials.sealed", row.generation, renewed);
   }
 
@@ -385,12 +383,6 @@ export class VaultRows implements Owner {
 export const openIn = <Row extends Pick<ExchangeRecord, "state">>(
   exchanges: readonly Row[],
 ): Row | undefined => exchanges.find(({ state }) => openStates.includes(state));
-
-/** A pair with its hashedPin, if there is one, and nothing else. */
-export const withPin = (
-  { encryptedData, payload }: Pair,
-  hashedPin: string | undefined,
-): Credentials => defined({ encryptedData, payload, hashedPin });
 
 export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -9,6 +9,7 @@ import type {
   NewPair,
   Placed,
 } from "../../exchange/records.ts";
+import { bareCredentials } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -21,7 +22,6 @@ import {
   isSameDevice,
   nothingCarried,
   update,
-  withPin,
   type CredentialsRow,
   type ExchangeRow,
   type VaultRow,
@@ -64,7 +64,10 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
     return ensureGeneration(rows, { credentials, kind, device }, as).row.generation;
   };
   const base = add(document.old, placed === "older" ? placed : null);
-  const generation = add(withPin(document.new, document.old.hashedPin), placed);
+  const generation = add(
+    bareCredentials({ ...document.new, hashedPin: document.old.hashedPin }),
+    placed,
+  );
   rows.log("adopted", exchangeId, { operation, base, generation, placed });
   // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
   if (base === null || generation === null || rows.open !== undefined) return "candidates";
@@ -164,7 +167,7 @@ function ensureGeneration(
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
   const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
   const hashedPin = pin ?? (last && rows.openPair(last).hashedPin);
-  const row = rows.add(withPin(credentials, hashedPin), {
+  const row = rows.add(bareCredentials({ ...credentials, hashedPin }), {
     standing: "imported",
     device: device ?? last?.device ?? null,
     elsewhere: true,
@@ -181,7 +184,7 @@ export function completeCreation(
   const isKnown = rows.credentials.length > 0;
   const vault = knownVault(rows, kind);
   const standing = isKnown ? "imported" : "current";
-  const row = rows.add(withPin(given.credentials, given.credentials.hashedPin), {
+  const row = rows.add(bareCredentials(given.credentials), {
     standing,
     device: given.device ?? null,
     elsewhere: false,
