@@ -1,12 +1,12 @@
 import { VaultError } from "../errors.ts";
 import { object, type StartSuccess } from "../protocol/answers.ts";
-import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
+import { isCreditCard } from "../protocol/endpoints.ts";
 import { withFlags } from "../way.ts";
 import { acknowledge, notAcknowledged, throwIfInterrupted } from "./end.ts";
 import { currentRecord } from "./context.ts";
 import type { ExchangeContext, VaultSession } from "./ports.ts";
 import { bareCredentials, isUnread, openExchange, summarize } from "./records.ts";
-import type { OpenExchange } from "./records.ts";
+import type { Intent, OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptable, recoveryDocument } from "./recovery.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
@@ -35,18 +35,23 @@ async function recordNewPair(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
-  { before, pair, exchangeId, ...accepted }: Accepted,
+  { before, start: sent, ...accepted }: Accepted,
 ): Promise<Delivery> {
-  const { hashedPin } = pair.credentials;
+  const {
+    exchangeId,
+    credentials: { hashedPin },
+    device,
+    combination,
+  } = sent;
   // Only a delete has none.
   const success = accepted.success as StartSuccess;
   const { vault, warnings, ...received } = success;
   const settled = await context.session.recordStarted(exchangeId, {
     ...received,
     hashedPin,
-    device: pair.device,
+    device,
     limited: success.usesRemaining !== null || before.limited,
-    combination: pair.combination,
+    combination,
     elsewhere: handover.leavesState || handover.passesCredentials === true,
     given: handover.replaces,
     discardPending: start.discardPending,
@@ -161,11 +166,11 @@ type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "
 export async function deleteVault(
   context: ExchangeContext,
   request: DeleteRequest,
-): Promise<{ kind: Kind; externalRef: string; generation: number }> {
+): Promise<Pick<Intent, "externalRef" | "generation" | "kind">> {
   const { session } = context;
   const { uuid } = session;
   const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
-  const { before, externalRef, pair, exchangeId } = await untilAccepted(context, start);
-  await session.recordDeleted(exchangeId);
-  return { kind: before.kind, externalRef, generation: pair.generation };
+  const { start: sent } = await untilAccepted(context, start);
+  await session.recordDeleted(sent.exchangeId);
+  return sent;
 }

@@ -24,7 +24,7 @@ export async function dryRun(
 ): Promise<void> {
   const { session, policy } = context;
   const decision = await previewStart(context, start);
-  const { record, kind, pair } = decision;
+  const { record, kind, chosen } = decision;
   // The decision has checked that there is one.
   const endpoint = findEndpoint(kind, start.operation, "start") as Endpoint;
   const given =
@@ -36,7 +36,7 @@ export async function dryRun(
   const beside: Pick<Start, "device" | "hashedPin"> = isOnline(kind)
     ? { hashedPin: start.hashedPin, device: start.device ?? accepted }
     : {};
-  const { hashedPin, device } = pair === null ? beside : { ...pair, ...pair.credentials };
+  const { hashedPin, device } = chosen === null ? beside : { ...chosen, ...chosen.credentials };
   const { failedAttempts = 0 } = record ?? {};
   const unackedStarts = decision.acknowledges === null ? (record?.unackedStarts ?? 0) : 0;
   const document: DryRunDocument = {
@@ -62,7 +62,7 @@ export async function dryRun(
           }),
         },
       }),
-      generation: pair?.generation ?? given,
+      generation: chosen?.generation ?? given,
     },
     counts: {
       before: { unackedStarts, failedAttempts },

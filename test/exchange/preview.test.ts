@@ -74,7 +74,7 @@ it.each<[string, Left, "get" | "update", Partial<Omit<Start, "given">>, string]>
       return;
     }
     expect(shown.acknowledges !== null).toBe(expected === "end");
-    expect((await known(world)).last?.baseGeneration).toBe(shown.pair?.generation);
+    expect((await known(world)).last?.baseGeneration).toBe(shown.chosen?.generation);
   },
 );
 

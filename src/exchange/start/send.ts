@@ -5,22 +5,19 @@ import { command, noted } from "../../way.ts";
 import { allowsRetry } from "../counting.ts";
 import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import type { Seen } from "../breaker.ts";
-import { nextAction, type NextAction } from "../next-action.ts";
-import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
+import { nextAction, type Wish } from "../next-action.ts";
+import type { ExchangeContext, Reply } from "../ports.ts";
 import { currentRecord, nextTry } from "../context.ts";
-import { bareCredentials, newId, type Generation } from "../records.ts";
-import type { OpenExchange, VaultRecord } from "../records.ts";
+import { bareCredentials, type OpenExchange, type VaultRecord } from "../records.ts";
 import { acceptedBy, letOut, noteStart, trialDue } from "./breaker-gate.ts";
-import type { ChosenPair, Counted, Start } from "./start.ts";
-import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
+import type { ChosenStart, Counted, Start } from "./start.ts";
+import { checkStart, chosenStart, recordedAs, refusedNow } from "./start.ts";
 
-/** A call that the service has accepted. */
+/** A start that the service has accepted. */
 export interface Accepted {
   /** The vault as it was before. */
   before: VaultRecord;
-  pair: ChosenPair;
-  exchangeId: string;
-  externalRef: string;
+  start: ChosenStart;
   /** Null of a delete. */
   success: StartSuccess | null;
 }
@@ -28,10 +25,8 @@ export interface Accepted {
 /** What one command has done with a vault so far, until a start or a delete is accepted. */
 interface SoFar {
   kind: Kind;
-  /** As which generation a given pair is recorded; null without one. */
-  recordedAs: number | null;
-  /** The generation that was chosen for the first call; undefined if all may be tried. */
-  only?: number | undefined;
+  /** What is asked for; with a given pair, this is the generation. */
+  wish: Wish;
   /** Generations that the service has refused to this command, and its last refusal. */
   tried: number[];
   refusal?: VaultError;
@@ -47,7 +42,7 @@ interface SoFar {
 const soFarNothing = { calls: 0, isUnanswered: false } as const;
 
 /**
- * Decides what comes next with the vault.
+ * Decides what comes next with the vault: the exchange to acknowledge first, or the start to send.
  * @throws the error of a refusal, which says what was sent if the service has refused something
  */
 async function decide(
@@ -55,15 +50,13 @@ async function decide(
   start: Counted,
   vault: VaultRecord,
   soFar: SoFar,
-): Promise<Extract<NextAction, { do: "end" | "start" }>> {
-  const { tried, refusal } = soFar;
-  // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
-  const given = vault.open === null ? soFar.recordedAs : null;
-  if (soFar.calls === 0 && tried.length === 0) soFar.only = start.generation ?? given ?? undefined;
-  const wish = { ...start, generation: soFar.only };
-  soFar.refused = await refusedNow(context, vault, soFar.kind, start);
+): Promise<OpenExchange | ChosenStart> {
+  const { kind, wish, refusal } = soFar;
+  soFar.refused = await refusedNow(context, vault, kind, start);
   const action = nextAction(vault, wish, { ...context, ...soFar });
-  if (action.do === "end" || action.do === "start") return action;
+  if (action.do === "end") return action.exchange;
+  if (action.do === "start")
+    return await chosenStart(context, vault, kind, action.candidates[0], start);
   if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
   const { afterRefusal, refusalError } = await import("../refusals.ts");
   throw refusal === undefined
@@ -72,73 +65,64 @@ async function decide(
 }
 
 /**
- * Decides and sends, until the service accepts a call, which has then counted.
+ * Decides and sends, until the service accepts a start, which has then counted.
  * @throws as `runExchange`
  */
 export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
   const soFar: SoFar = { ...(await recordGiven(context, start)), ...soFarNothing, tried: [] };
   for (;;) {
-    const vault = await currentRecord(context);
-    const action = await decide(context, start, vault, soFar);
-    if (action.do === "end") {
-      await settleInterrupted(context, action.exchange);
+    const before = await currentRecord(context);
+    const next = await decide(context, start, before, soFar);
+    if ("step" in next) {
+      await throwIfInterrupted(context);
+      const success = await sendStart(context, before, next, soFar);
+      if (success !== undefined) return { before, start: next, success };
+    } else {
+      await settleInterrupted(context, next);
       // That may have superseded the given pair.
       Object.assign(soFar, await recordGiven(context, start));
-      continue;
     }
-    await throwIfInterrupted(context);
-    const accepted = await sendStart(context, start, vault, action.candidates[0], soFar);
-    if (accepted !== null) return accepted;
   }
 }
 
 /**
- * Sends one call (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
- * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
+ * Sends a start (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted;
+ * undefined if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
  * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
  */
 async function sendStart(
   context: ExchangeContext,
-  start: Counted,
   before: VaultRecord,
-  chosen: Generation,
+  start: ChosenStart,
   soFar: SoFar,
-): Promise<Accepted | null> {
+): Promise<StartSuccess | null | undefined> {
   const { clock, session, signal } = context;
-  const { uuid, operation, run, newVault } = start;
-  const { kind } = soFar;
-  const exchangeId = newId(clock, before.last?.id);
-  const externalRef = start.externalRef ?? `vault-${exchangeId}`;
-  const pair = await chosenPair(context, before, kind, chosen, start);
-  const { generation, credentials, device, sole } = pair;
-  const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-  const { force } = start;
+  const { uuid, operation, kind, exchangeId, generation, sole } = start;
+  const { force } = soFar.wish;
   const record = async (seen: Seen): Promise<void> =>
-    await session.recordIntent({ ...intent, seen: force ? null : seen });
+    await session.recordIntent({ ...start, seen: force ? null : seen });
   const seen = await letOut(context, before, { kind, force, record });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: soFar.calls });
-  const about = { uuid, kind, operation, externalRef, credentials, device };
-  const call: StartCall = { step: "start", ...about, newVault };
-  const reply = await context.service.call(call, signal);
+  const reply = await context.service.call(start, signal);
   const success =
     operation === "delete"
       ? acceptedBy(reply) && null
       : reply.answer && readStartSuccess({ uuid, kind, operation }, reply.answer);
   if (success !== undefined) {
     await noteStart(context.breaker, seen, reply);
-    return { before, exchangeId, externalRef, pair, success };
+    return success;
   }
   const { meaningOf, refusal } = await import("../dispositions.ts");
-  const meaning = meaningOf(reply, call);
+  const meaning = meaningOf(reply, start);
   const { is, code, cause } = meaning;
   await noteStart(context.breaker, seen, reply, meaning);
   const error = { code: is === "gone" ? is : code, message: context.redact(cause) };
-  await session.noteOutcome(exchangeId, meaning.start, error, pair.combination);
+  await session.noteOutcome(exchangeId, meaning.start, error, start.combination);
   if (code === "rejected") {
     soFar.tried.push(generation);
     Object.assign(soFar, soFarNothing, { refusal: refusal(meaning, uuid, generation) });
-    return null;
+    return undefined;
   }
   const vault = await currentRecord(context);
   const left = reply.type === "no-answer" ? (vault.last ?? undefined) : undefined;
@@ -151,34 +135,33 @@ async function sendStart(
   const { waitMs, inTime } = nextTry(context, soFar.calls, reply);
   if (!mayRepeat || !inTime)
     throw reply.type === "no-answer"
-      ? await unansweredStart(context, start, vault, soFar, sole, reply)
+      ? await unansweredStart(context, vault, start, soFar, reply)
       : refusal(meaning, uuid, generation);
   soFar.isUnanswered ||= left !== undefined;
   soFar.calls += 1;
   context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
   await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
-  return null;
+  return undefined;
 }
 
 async function unansweredStart(
   context: ExchangeContext,
-  start: Counted,
   vault: VaultRecord,
+  start: ChosenStart,
   soFar: SoFar,
-  sole: boolean,
   reply: Reply & { type: "no-answer" },
 ): Promise<VaultError> {
-  const { uuid } = vault;
+  const { uuid, operation, sole } = start;
+  const { wish } = soFar;
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${sole ? "" : " and a possibly failed attempt"}`;
   // A time is named only if the same command goes through at it.
-  const wish = { ...start, generation: soFar.only };
   const action = nextAction(vault, wish, { ...context, ...soFar });
   const { isStillThere, refusalError } = await import("../refusals.ts");
   const refused = action.do === "refuse" && refusalError(vault, action, wish, context);
-  const due = start.force ? "" : trialDue(context.breaker, vault);
+  const due = wish.force ? "" : trialDue(context.breaker, vault);
   const { unansweredError } = await import("../dispositions.ts");
   const so = "the vault may have been deleted; its credentials are kept";
-  const isDelete = start.operation === "delete";
+  const isDelete = operation === "delete";
   const again = [noted(command`vault status ${uuid}`, "then run it again")];
   const facts = {
     uuid,
@@ -188,24 +171,25 @@ async function unansweredStart(
   return unansweredError(context, stepOf(start), reply, facts, isDelete ? so : undefined);
 }
 
-const stepOf = ({ operation }: Counted) => (operation === "delete" ? operation : "start");
+const stepOf = ({ operation }: ChosenStart) => (operation === "delete" ? operation : "start");
 
 /**
- * Checks a start, and records the pair that it is given.
+ * Checks a start, and records the pair that it is given. That is the one to send, unless an open exchange decides between its two.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 async function recordGiven(
   context: ExchangeContext,
   start: Counted,
-): Promise<Pick<SoFar, "kind" | "recordedAs">> {
+): Promise<Pick<SoFar, "kind" | "wish">> {
   const { session } = context;
   const vault = await session.read();
   const kind = checkStart(vault, start);
   const { given, hashedPin, device } = start;
-  if (given?.type !== "pair") return { kind, recordedAs: null };
+  if (given?.type !== "pair") return { kind, wish: start };
   const known = await recordedAs(context, vault, start);
   const credentials = bareCredentials({ ...given.credentials, hashedPin });
-  return { kind, recordedAs: known ?? (await session.recordPair({ credentials, kind, device })) };
+  const generation = known ?? (await session.recordPair({ credentials, kind, device }));
+  return { kind, wish: vault?.open ? start : { ...start, generation } };
 }
 
 /** A decision as --dry-run shows it. */
@@ -216,7 +200,7 @@ export interface Preview {
   /** What an earlier run left, if it is acknowledged first. */
   acknowledges: OpenExchange | null;
   /** What would be sent; null for a given pair that is not recorded yet, and for a recovery document. */
-  pair: ChosenPair | null;
+  chosen: ChosenStart | null;
 }
 
 /**
@@ -227,20 +211,19 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
   const record = await context.session.read();
   const { given } = start;
   const kind = checkStart(record, start);
+  const nothing = { record, kind, acknowledges: null, chosen: null };
   // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
-  if (given?.type === "recovery") return { record, kind, acknowledges: null, pair: null };
+  if (given?.type === "recovery") return nothing;
   const known = await recordedAs(context, record, start);
   if (record === null || (given !== undefined && known === null)) {
     if (record !== null) (await import("../refusals.ts")).throwIfRefused(record, start, context);
-    return { record, kind, acknowledges: null, pair: null };
+    return nothing;
   }
-  const soFar: SoFar = { kind, recordedAs: known, ...soFarNothing, tried: [] };
-  const action = await decide(context, start, record, soFar);
-  const acknowledges = action.do === "end" ? action.exchange : null;
-  const generation =
-    action.do === "end"
-      ? record.generations.find((g) => g.generation === action.exchange.newGeneration)
-      : action.candidates[0];
-  const pair = generation && (await chosenPair(context, record, kind, generation, start));
-  return { record, kind, acknowledges, pair: pair ?? null };
+  const wish =
+    record.open === null ? { ...start, generation: start.generation ?? known ?? undefined } : start;
+  const next = await decide(context, start, record, { kind, wish, ...soFarNothing, tried: [] });
+  if ("step" in next) return { ...nothing, chosen: next };
+  const offered = record.generations.find((g) => g.generation === next.newGeneration);
+  const chosen = offered && (await chosenStart(context, record, kind, offered, start));
+  return { ...nothing, acknowledges: next, chosen: chosen ?? null };
 }

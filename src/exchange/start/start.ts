@@ -8,10 +8,10 @@ import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { command, noted, type Way } from "../../way.ts";
 import type { Wish } from "../next-action.ts";
-import type { ExchangeContext } from "../ports.ts";
-import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
-import { bareCredentials, currentGeneration, importOf } from "../records.ts";
-import { isLive, noCredentials } from "../records.ts";
+import type { ExchangeContext, StartCall } from "../ports.ts";
+import type { Generation, Intent, JournalledOperation, VaultRecord } from "../records.ts";
+import { bareCredentials, currentGeneration, importOf, isLive } from "../records.ts";
+import { newId, noCredentials } from "../records.ts";
 import type { GivenCredentials } from "../credentials.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
@@ -35,7 +35,7 @@ export interface Start extends Wish {
   /** Updates only: the new contents, `newVault` of the interface. */
   newVault?: VaultContents | undefined;
   /** The part that the exchange has in a run of many vaults. */
-  run?: RunPart | undefined;
+  run?: Intent["run"];
 }
 
 /** What the service counts toward lockout: a start, or a delete. */
@@ -123,66 +123,69 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
   });
 }
 
-/** Stored credentials with all that is sent with them. */
-export interface ChosenPair {
-  generation: number;
-  credentials: Credentials;
-  device: Device | undefined;
+/** A start with the credentials that were chosen, as ① records it and as it is sent. */
+export interface ChosenStart extends StartCall, Omit<Intent, "seen"> {
+  /** What the service accepts or refuses, as `combinationOf` names it. */
   combination: string;
-  /** Nobody else can have made them stale, and they were proven with this pin, device and kind: an unanswered start may be repeated. */
-  sole: boolean;
 }
 
-/** What is sent with credentials in place of what is stored with them. */
-type SentWith = Pick<Start, "device" | "hashedPin">;
-
 /**
- * Reads stored credentials, to be sent to a vault of this kind.
+ * Completes a start with stored credentials, to be sent to a vault of this kind.
  * @throws `guard` without `force` if the device has another browser or operating system than the one last accepted; `state`
  */
-export async function chosenPair(
-  context: Pick<ExchangeContext, "learnSecret" | "session">,
+export async function chosenStart(
+  context: Pick<ExchangeContext, "clock" | "learnSecret" | "session">,
   vault: VaultRecord,
   kind: Kind,
-  generation: Generation,
-  start: SentWith & Pick<Start, "force">,
-): Promise<ChosenPair> {
-  const stored = await context.session.credentials(generation.generation);
+  { generation, sole, device: accepted }: Generation,
+  start: Counted,
+): Promise<ChosenStart> {
+  const { uuid, operation, newVault, run } = start;
+  const stored = await context.session.credentials(generation);
   const hashedPin = start.hashedPin ?? stored.hashedPin;
   const credentials = bareCredentials({
     ...stored,
     hashedPin: isOnline(kind) ? hashedPin : undefined,
   });
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
-  const device = isOnline(kind) ? (start.device ?? generation.device ?? undefined) : undefined;
+  const device = isOnline(kind) ? (start.device ?? accepted ?? undefined) : undefined;
   if (!start.force) guardDevice(vault, device);
+  const exchangeId = newId(context.clock, vault.last?.id);
   return {
-    generation: generation.generation,
+    step: "start",
+    exchangeId,
+    uuid,
+    kind,
+    operation,
+    externalRef: start.externalRef ?? `vault-${exchangeId}`,
+    generation,
     credentials,
     device,
-    combination: combinationOf(vault.uuid, kind, credentials, device),
+    newVault,
+    run,
+    combination: combinationOf(uuid, kind, credentials, device),
+    // Proven with this pin, device and kind.
     sole:
-      generation.sole &&
+      sole &&
       kind === vault.kind &&
       hashedPin === stored.hashedPin &&
-      (device === undefined || isDeepStrictEqual(device, generation.device)),
+      (device === undefined || isDeepStrictEqual(device, accepted)),
   };
 }
 
 /** The generations that the service has refused as they would be sent now. */
 export async function refusedNow(
-  context: Pick<ExchangeContext, "learnSecret" | "session">,
+  context: Parameters<typeof chosenStart>[0],
   vault: VaultRecord,
   kind: Kind,
-  start: SentWith,
+  start: Counted,
 ): Promise<Set<number>> {
   const refusals = await context.session.refusals();
   const refused = new Set<number>();
   if (refusals.length === 0) return refused;
-  for (const generation of vault.generations) {
-    const forced = { ...start, force: true };
-    const { combination } = await chosenPair(context, vault, kind, generation, forced);
-    if (refusals.includes(combination)) refused.add(generation.generation);
+  for (const one of vault.generations) {
+    const { combination } = await chosenStart(context, vault, kind, one, { ...start, force: true });
+    if (refusals.includes(combination)) refused.add(one.generation);
   }
   return refused;
 }
