@@ -4,6 +4,7 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
 import { deleteVault } from "../exchange/run.ts";
 import { noCredentials } from "../exchange/records.ts";
+import { throwIfRefused } from "../exchange/refusals.ts";
 import { askVault } from "../input/ask.ts";
 import { exchangeFlags, extended, externalRefFlag } from "../input/flags.ts";
 import { lookUp } from "../input/read-start.ts";
@@ -32,6 +33,8 @@ const deleteCommand = command({
     };
     const record = await lookUp(app, target);
     if (record === null) throw noCredentials(target);
+    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
+    throwIfRefused(record, { ...request, operation: "delete" }, circumstances);
     const { label } = record;
     const name = label === null ? target : `${target} (${label})`;
     const question = `Delete vault ${name} at the service, permanently?`;

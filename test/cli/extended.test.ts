@@ -343,6 +343,8 @@ describe.concurrent("vault delete", () => {
     expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 0 });
     await machine.ok("import", uuid, ...machine.given(lab.vault.credentials));
     expectError(await machine.vault("delete", uuid, "--yes", "--json"), "guard");
+    // Nobody is asked for what is refused anyway.
+    expectError(await machine.vault("delete", uuid, "--json"), "guard");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
     await machine.ok("delete", uuid, "--yes", "--force");
     expect(auditOf(lab, uuid)).toEqual([
