@@ -97,11 +97,10 @@ export async function createVault(
   const { creation, vault, device, metadata } = request;
   const { kind, externalRef } = creation;
   await breaker.read();
-  const noVault = { unansweredStarts: 0, last: null };
   const record = async ({ breaker: before, claim }: Seen): Promise<void> => {
     if (claim !== null && !(await breaker.replace(before, claim))) throw new BreakerChanged();
   };
-  const seen = await letOut(context, noVault, { force: false, record });
+  const seen = await letOut(context, null, { force: false, record });
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
   const reply = await sendSingle(context, call).catch(async (error: unknown) => {

@@ -11,11 +11,8 @@ import type { VaultRecord } from "../records.ts";
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
 type GateContext = SendContext & Pick<ExchangeContext, "breaker" | "emit">;
 
-/** The vault of the start; none yet for a create. */
-type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
-  uuid?: string;
-  last: Pick<NonNullable<VaultRecord["last"]>, "state" | "startedAt"> | null;
-};
+/** The vault of the start; null for a create. */
+type AtGate = Pick<VaultRecord, "last" | "unansweredStarts" | "uuid"> | null;
 
 /** How long the gate waits at most before it looks again, in milliseconds. */
 const lookMs = 2000;
@@ -38,7 +35,7 @@ export async function letOut(
   for (;;) {
     const known = force ? breaker.known : await awaitTrial(context, vault);
     const isTrial = !force && known.lostAt !== null;
-    if (kind !== undefined) await admitted(context, vault.uuid, kind, isTrial);
+    if (kind !== undefined) await admitted(context, vault?.uuid, kind, isTrial);
     const at = breaker.now();
     const claim = isTrial ? after(known, { type: "claimed", at }) : null;
     const seen = { at, breaker: known, claim };
@@ -55,7 +52,7 @@ export async function letOut(
 /** Waits for a trial if the breaker is open, and sends the probe before it. Returns the breaker as it lets the start out. */
 async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker> {
   const { breaker, clock, deadline, signal } = context;
-  const { unansweredStarts, last } = vault;
+  const { unansweredStarts = 0, last = null, uuid } = vault ?? {};
   let known =
     last?.state === "intent"
       ? await applyTo(breaker, { type: "found", startedAt: Date.parse(last.startedAt) })
@@ -66,13 +63,13 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
       : `the service responded to a start with HTTP ${known.httpStatus}`;
   let toldUntil = -Infinity;
   for (;;) {
-    if (signal.aborted) throw interruptedBefore(vault.uuid);
+    if (signal.aborted) throw interruptedBefore(uuid);
     const now = breaker.now();
     const dueAt = trialDueAt(known, now, unansweredStarts);
     if (dueAt === null) return known;
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
-      const probed = await probe(context, known, vault.uuid);
+      const probed = await probe(context, known, uuid);
       if (probed !== null && isOfService(probed.reply)) return probed.breaker;
       if (probed !== null && probed.reply.type !== "answer")
         cause = `the service is unavailable: ${probed.reply.cause}`;
@@ -81,7 +78,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     }
     const leftMs = deadline - clock.elapsed();
     // To the end, even if the trial is due later: another vault's may close the breaker before.
-    if (leftMs <= 0) throw await notDue(vault, cause, dueAt);
+    if (leftMs <= 0) throw await notDue(uuid, cause, dueAt);
     if (now >= toldUntil) {
       context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
       toldUntil = dueAt;
@@ -117,7 +114,7 @@ export async function learnProbes(context: GateContext): Promise<void> {
 const at = (time: number): string =>
   new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
-async function notDue({ uuid }: AtGate, cause: string, dueAt: number): Promise<VaultError> {
+async function notDue(uuid: string | undefined, cause: string, dueAt: number): Promise<VaultError> {
   const { noneArrived } = await import("../refusals.ts");
   return new VaultError(
     "network",
@@ -131,7 +128,7 @@ async function notDue({ uuid }: AtGate, cause: string, dueAt: number): Promise<V
 }
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */
-export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate): string {
+export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: VaultRecord): string {
   const dueAt = trialDueAt(breaker.known, breaker.now(), unansweredStarts);
   return dueAt === null ? "" : `; the next trial start is due at ${at(dueAt)}`;
 }
