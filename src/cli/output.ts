@@ -16,14 +16,15 @@ interface OutputChoice {
 /** A result for a person, made only where the output asks for it. */
 export type MakeView<Made = string> = (view: View) => Made | Promise<Made>;
 
-/** Prints the result of a command to stdout: as JSON, one field of it, or a view for a person. */
+/**
+ * Prints the result of a command to stdout: as JSON, one field of it, or a view for a person. A field that this document lacks, though others
+ * of the command have it, is a warning.
+ */
 export interface Output extends Readonly<OutputChoice> {
-  /** @throws `usage` for a field that the document does not have */
   print(document: unknown, view: MakeView): Promise<void>;
   /**
    * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does. Then throws `failure`, if
    * there is one: also where nothing can be printed.
-   * @throws `usage` for a field that the document does not have
    */
   show(document: unknown, view: MakeView, failure?: VaultError): Promise<void>;
   /**
@@ -37,9 +38,8 @@ export interface Output extends Readonly<OutputChoice> {
     view: (entries: readonly T[], view: View) => string | Promise<string>,
   ): Promise<void>;
   /**
-   * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. A sentence is
-   * not broken within words on a terminal. `after` is a failure, as for `show`; or what was done, which the error of a failed write says,
-   * so that nobody repeats it.
+   * Prints the result of a command that has changed something. A sentence is not broken within words on a terminal. `after` is a
+   * failure, as for `show`; or what was done, which the error of a failed write says, so that nobody repeats it.
    * @throws `state` for a failed write, with the facts of what was done
    */
   printDone(
@@ -72,14 +72,20 @@ export function createOutput(
     await view(await viewOn(stdout, host, choice.reveal));
   const sentence = (line: string): string =>
     `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
+  const dataOf = (document: unknown): string | undefined => {
+    const { field } = choice;
+    if (field !== undefined && fieldText(document, field) === undefined)
+      warn(`--field ${field}: the document has no such field this time; nothing was printed`);
+    return serialize(document, choice, stdout.isTTY);
+  };
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
-    serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
+    dataOf(document) ?? (await viewed(view));
   const output: Output = {
     ...choice,
     print: async (document, view) => await stdout.write(await textOf(document, view)),
     show: async (document, view, failure) => {
       try {
-        const data = serialize(document, choice, stdout.isTTY);
+        const data = dataOf(document);
         await (data === undefined ? showText(await viewed(view)) : stdout.write(data));
       } catch (error) {
         throw failure ?? error;
@@ -113,12 +119,7 @@ export function createOutput(
         return typeof shown === "string" ? shown : shown.map(sentence).join("");
       };
       const written = async (): Promise<void> => {
-        const text = await textOf(document, view).catch((error: unknown) => {
-          if (choice.field === undefined || !(error instanceof VaultError)) throw error;
-          warn(`${error.message} (${error.facts.hint ?? ""})`);
-          return "";
-        });
-        await stdout.write(text);
+        await stdout.write(await textOf(document, view));
       };
       // Also where what makes the text is missing, as in a program that was replaced.
       await written().catch((error: unknown) => {
@@ -174,6 +175,7 @@ export function serialize(
 ): string | undefined {
   if (output.field !== undefined) {
     const text = fieldText(document, output.field);
+    if (text === undefined) return "";
     return isTTY ? `${printable(text)}\n` : text;
   }
   if (output.format === "table") return undefined;
@@ -202,16 +204,10 @@ const valueAt = (document: unknown, path: string): unknown =>
       document,
     );
 
-/**
- * The value at a dotted path as a program takes it: a text as it is, anything else as JSON.
- * @throws `usage` where there is none
- */
-export function fieldText(document: unknown, path: string): string {
+/** The value at a dotted path as a program takes it: a text as it is, anything else as JSON. Undefined where there is none. */
+export function fieldText(document: unknown, path: string): string | undefined {
   const value = valueAt(document, path);
-  if (value !== undefined) return typeof value === "string" ? value : jsonText(value);
-  throw new VaultError("usage", `--field ${path}: no such field here`, {
-    hint: "--json shows the document",
-  });
+  return value === undefined || typeof value === "string" ? value : jsonText(value);
 }
 
 /** Whether a path leads to the contents of a vault, or into them. */
@@ -221,7 +217,3 @@ export const isContents = (path: string): boolean =>
 /** Whether a path leads to the whole contents of a vault. */
 export const isWhole = (path: string): boolean =>
   ["vault", "vault.creditCard", "vault.content"].includes(path);
-
-/** Whether the document has something at the dotted path. */
-export const hasField = (document: unknown, path: string): boolean =>
-  valueAt(document, path) !== undefined;

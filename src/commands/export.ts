@@ -31,15 +31,18 @@ const exportVaults = command({
   examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
   async run(app, options) {
     const { uuid, all, generation } = options;
-    const { output, host } = app.io;
+    const { output } = app.io;
+    const { field } = output;
+    if (field !== undefined && /^\d/.test(field) !== (all === true))
+      throw new VaultError("usage", `--field ${field}: no such field here`, {
+        hint: all === true ? "a path begins with a number, such as 0.uuid" : "only with --all",
+      });
     const exported =
       all === true
         ? await exportAll(app)
         : await exportOne(app, await askVault(app, uuid, "export"), generation);
-    const format = output.format === "table" ? (all === true ? "ndjson" : "json") : output.format;
-    await host.stdout.write(
-      serialize(exported, { field: output.field, format }, host.stdout.isTTY) ?? "",
-    );
+    const format = all === true ? "ndjson" : "json";
+    await output.print(exported, () => serialize(exported, { format, field }, false) ?? "");
   },
 });
 export { exportVaults as export };

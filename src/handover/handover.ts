@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
-import { hasField, isContents, isWhole, type Output } from "../cli/output.ts";
+import { fieldText, isContents, isWhole, type Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
@@ -108,13 +108,12 @@ async function deliverContents(
   const isDelivered = !isMasked || isWanted || !(lastRead || isAsked);
   const failure = masked(delivery, "the output would not show its contents", "--reveal");
   if (!isDelivered && !noAck) throw failure;
-  // An optional field: the contents themselves are not, and without them nothing is acknowledged.
-  if (field !== undefined && !isContents(field) && !hasField(document, field))
-    io.narrator.warn(`--field ${field}: the service did not send it; nothing was printed`);
-  else
-    await orHeld(outputs, async () => {
-      await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
-    });
+  // Other fields are optional.
+  if (field !== undefined && isContents(field) && fieldText(document, field) === undefined)
+    throw new HandoverFailure("delivery", `the service's response has no ${field}`);
+  await orHeld(outputs, async () => {
+    await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
+  });
   if (!isDelivered) throw failure;
 }
 

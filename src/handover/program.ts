@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { attempt } from "../attempt.ts";
-import { fieldText, hasField, isContents, isWhole } from "../cli/output.ts";
+import { fieldText, isContents, isWhole } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import { HandoverFailure } from "../exchange/recovery.ts";
@@ -118,8 +118,8 @@ export class Program {
     for (const [name, field] of this.fields) {
       // Not one that was there before: the program would take it for the vault's.
       delete env[name];
-      if (hasField(document, field)) {
-        const value = fieldText(document, field);
+      const value = fieldText(document, field);
+      if (value !== undefined) {
         if (value.includes("\0"))
           throw failed(`--env ${name}: ${field} holds a NUL byte, which no variable can hold`);
         env[name] = value;

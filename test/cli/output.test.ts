@@ -72,7 +72,36 @@ describe.concurrent("--field", () => {
     const absent = await ack("failed.0.uuid");
     expectExit(absent, 0);
     expect(absent.stdout).toBe("");
-    expect(absent.stderr).toMatch(/warning: --field failed\.0\.uuid: no such field/);
+    expect(absent.stderr).toMatch(
+      /warning: --field failed\.0\.uuid: the document has no such field/,
+    );
+  });
+
+  it.each([
+    ["status", "vaults.0.exchange.id"],
+    ["status", "vaults.9.uuid"],
+    ["guard", "vaults.0.next.0.argv"],
+    ["export", "device.osType"],
+    ["get --dry-run", "request.body.device"],
+    ["info", "info.whatever"],
+  ])(
+    "%s --field %s, which is not there this time, prints nothing and warns",
+    async (line, path) => {
+      const { machine, uuid } = await warmLab(offlineNote);
+      const [command = "", ...more] = line.split(" ");
+      const read = await machine.ok(command, uuid, ...more, "--field", path);
+      expect(read.stdout).toBe("");
+      expect(read.stderr).toBe(
+        `vault: warning: --field ${path}: the document has no such field this time; nothing was printed\n`,
+      );
+    },
+  );
+
+  it("that is not there hides no finding", async () => {
+    const { machine, uuid } = await warmLab(offlineNote);
+    await machine.ok("get", uuid, "--no-ack");
+    const args = ["status", "--fail-on", "pending", "--field", "vaults.0.lastError.code"];
+    expectExit(await machine.vault(...args), 17);
   });
 });
 
@@ -113,7 +142,7 @@ describe.concurrent("--field of an exchange", () => {
     const read = await machine.ok("get", uuid, "--field", "vault.usesRemaining");
     expect(read.stdout).toBe("");
     expect(read.stderr).toMatch(
-      /warning: --field vault\.usesRemaining: the service did not send it/,
+      /warning: --field vault\.usesRemaining: the document has no such field this time/,
     );
     await expectInStep(lab, machine, uuid);
     await machine.ok("get", uuid, "--field", "settled.0.outcome");
@@ -181,6 +210,7 @@ describe.concurrent("export --field", () => {
     const none = await machine.vault("export", "--all", "--field", "uuid");
     expectExit(none, 2);
     expect(none.stdout).toBe("");
+    expectExit(await machine.vault("export", uuid, "--field", "0.uuid"), 2);
   });
 
   it("ends with a line end on a terminal only", async () => {

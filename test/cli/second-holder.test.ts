@@ -237,21 +237,23 @@ describe("a service that is out", () => {
 
 describe("a read whose answer lacks the contents", () => {
   const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
-  const without = (what: object) => async (kind: Kind, usesRemaining: number | undefined) => {
-    const service = await startHostileService();
-    const machine = machineFor(service);
-    service.be((_, { good, send }) => {
-      const vault = good["vault"] as Record<string, unknown> | undefined;
-      const { creditCard: _card, content: _content, ...rest } = vault ?? {};
-      const uses = usesRemaining === undefined ? {} : { usesRemaining };
-      send(vault === undefined ? good : { ...good, vault: { ...rest, ...what, ...uses } });
-    });
-    const pair = machine.given({ encryptedData: "e", payload: "p" }, kind);
-    const read = await machine.vault("get", uuid, "--json", ...pair);
-    const isEnd = ({ path, what: asked }: (typeof service.asked)[number]): boolean =>
-      asked === "get-end" && path.includes(uuid);
-    return { read, ends: service.asked.filter(isEnd).length };
-  };
+  const without =
+    (what: object) =>
+    async (kind: Kind, usesRemaining: number | undefined, ...output: string[]) => {
+      const service = await startHostileService();
+      const machine = machineFor(service);
+      service.be((_, { good, send }) => {
+        const vault = good["vault"] as Record<string, unknown> | undefined;
+        const { creditCard: _card, content: _content, ...rest } = vault ?? {};
+        const uses = usesRemaining === undefined ? {} : { usesRemaining };
+        send(vault === undefined ? good : { ...good, vault: { ...rest, ...what, ...uses } });
+      });
+      const pair = machine.given({ encryptedData: "e", payload: "p" }, kind);
+      const read = await machine.vault("get", uuid, "--json", ...pair, ...output);
+      const isEnd = ({ path, what: asked }: (typeof service.asked)[number]): boolean =>
+        asked === "get-end" && path.includes(uuid);
+      return { read, ends: service.asked.filter(isEnd).length };
+    };
 
   it.each<[Kind, object]>([
     ["generic/offline", {}],
@@ -265,5 +267,13 @@ describe("a read whose answer lacks the contents", () => {
     const unlimited = await without(what)(kind, undefined);
     expectExit(unlimited.read, 0);
     expect(unlimited.read.stderr).toMatch(/warning|content|creditCard/);
+  });
+
+  it("is held where it lacks the one field of them that is to be printed", async () => {
+    const creditCard = { number: "4111111111111111", expiryMonth: 4, expiryYear: 2031 };
+    const name = ["--field", "vault.creditCard.name"];
+    const { read, ends } = await without({ creditCard })("credit-card/offline", undefined, ...name);
+    expectError(read, "pending", /the service's response has no vault\.creditCard\.name/);
+    expect([read.stdout, ends]).toEqual(["", 0]);
   });
 });
