@@ -106,7 +106,8 @@ async function deliverContents(
   const reveal = isWanted ? "contents" : io.output.reveal;
   // A person who does not want to see the contents has no use for the read.
   const isDelivered = !isMasked || isWanted || !(lastRead || isAsked);
-  const failure = masked(delivery, "the output would not show its contents", "--reveal");
+  const flag = field === undefined ? "--reveal" : "--field=vault";
+  const failure = masked(delivery, "the output would not show its contents", flag);
   if (!isDelivered && !noAck) throw failure;
   // Other fields are optional.
   if (field !== undefined && isContents(field) && fieldText(document, field) === undefined)

@@ -57,6 +57,17 @@ describe.concurrent("the last read of a limited vault", () => {
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
 
+  it("with one field of it names a line that prints the whole vault", async () => {
+    const { lab, machine, uuid } = await lastRead();
+    const held = await machine.vault("get", uuid, "--field", "exchange.id", "--json");
+    const { argv } = errorOf(held).next[0] ?? {};
+    const again = ["--field", "exchange.id", "--json", "--discard-pending", "--field=vault"];
+    expect(argv).toEqual(["vault", "get", uuid, ...again]);
+    const whole = await machine.ok("get", uuid, ...again);
+    expect(JSON.parse(whole.stdout)).toMatchObject({ content: note });
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+  });
+
   it("with --save-cmd and a masked table serves nobody", async () => {
     const { lab, machine, uuid } = await lastRead();
     const result = await machine.vault("get", uuid, "--save-cmd", "cat > saved.json");
