@@ -62,7 +62,7 @@ async function recordNewPair(
   const exchange = openExchange(record, exchangeId);
   return {
     uuid: context.session.uuid,
-    label: record.label,
+    label: record.label ?? start.label,
     kind: exchange.kind,
     vault,
     exchange,

@@ -52,7 +52,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
   const pass = async (document: GetDocument): Promise<void> =>
     await (await import("./pass-on.ts")).passContents(basics, outputs, document);
   const handed = isPassed ? { ...outputs, print: pass } : outputs;
-  const { uuid, label, given } = start;
+  const { uuid, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   const handover: Handover = {
     leavesState: leaves,
@@ -70,6 +70,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
     },
     async confirm({ kind, credentials }) {
       const device = given?.type === "pair" ? given.device : undefined;
+      const label = start.label ?? given?.label ?? null;
       out?.write({ format, uuid, label, kind, credentials, device });
       return Promise.resolve();
     },

@@ -80,7 +80,7 @@ async function completeStart(
   const start = io.ask.isPossible
     ? await (await import("../input/ask.ts")).askForStart(io, record, asked)
     : asked;
-  const { given, generation, force } = start;
+  const { generation, force } = start;
   if ((options.out ?? options.outDir) !== undefined) {
     const { checkOut, prepareOut } = await import("../handover/pass-on.ts");
     prepareOut(app, options);
@@ -98,7 +98,7 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(io.ask, options.yes === true, question);
   }
-  const checked = { ...start, kind, label: record?.label ?? given?.label ?? null };
+  const checked = { ...start, kind, label: record?.label ?? null };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);

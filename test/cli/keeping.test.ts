@@ -1,4 +1,6 @@
 import { describe, expect, it, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   card,
   expectError,
@@ -327,8 +329,12 @@ describe.concurrent("export", () => {
       device,
     });
     const other = lab.machine();
-    const read = await other.ok("get", uuid, ...other.given(exported), "--json");
+    const out = join(other.home, "renewed.json");
+    const given = [...other.given(exported), "--credentials-out", out];
+    const read = await other.ok("get", uuid, ...given, "--json");
     expect(JSON.parse(read.stdout)).toMatchObject({ uuid, label: null });
+    // The label of another machine is none here, but stays in the file.
+    expect(JSON.parse(readFileSync(out, "utf8"))).toMatchObject({ uuid, label: "spare" });
     const wrong = "123e4567-e89b-42d3-a456-426614174000";
     const refused = await other.vault("get", wrong, ...other.given(exported), "--json");
     expectError(refused, "invalid-input", new RegExp(uuid));

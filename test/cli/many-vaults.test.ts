@@ -418,6 +418,17 @@ describe("where the contents go", () => {
     expect(readFileSync(file, "utf8")).toContain(card.number);
   });
 
+  it("a label in the list of a vault that has none stands in its contents and its outcome", async () => {
+    const { machine, lab } = await coldLab(offlineCard);
+    const { uuid, kind, credentials } = lab.vault;
+    const input = JSON.stringify({ uuid, kind, credentials, label: "palm" });
+    const read = await machine.okWith({ input }, "get", "--from", "-");
+    expect(eventsOf(read).slice(0, 2)).toMatchObject([
+      { event: "contents", uuid, label: "palm" },
+      { event: "outcome", uuid, label: "palm", ok: true },
+    ]);
+  });
+
   it("--exec gets each document; the vault of one that fails is held, and its repetition has the same id", async () => {
     const { lab, machine, uuids } = await five();
     const paid = join(machine.home, "paid");
