@@ -30,7 +30,7 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
       "files/lock-file",
       "settings/profile-secrets",
       "store/sqlite/store",
-      "terminal/narrator",
+      "terminal/secrets",
     ],
   ],
   [

@@ -206,6 +206,13 @@ test("a command reads few files", async () => {
   expect(files.length).toBeLessThanOrEqual(7);
 });
 
+test("status of known vaults reads few files, and loads no schemas", async () => {
+  const { stateDir } = await machineWithVaults();
+  const { files, packages } = await loadedBy(["status", "--json"], { stateDir });
+  expect(files.length).toBeLessThanOrEqual(8);
+  expect(packages).toEqual(["commander"]);
+});
+
 test("audit-replay reads a state without what opens it", async () => {
   const { result, sources } = await loadedBy(["audit-replay", "--json"], {
     stateDir: (await machineWithVaults()).stateDir,
