@@ -319,6 +319,16 @@ describe("whether a failed start may simply be repeated", () => {
       retry: "after-status",
       facts: { spent: { unackedStarts: 1 } },
     });
-    expect(helpOf(error?.facts)).toMatch(/counts; vault status/);
+    expect(helpOf(error?.facts)).toMatch(/it counts as an unacknowledged start; .*; vault status/);
+  });
+
+  it("and what became of that start is told, not that its repetition was not sent", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["server-error", ...unreachable];
+    const { error } = await run(world, "get");
+    expect(error?.message).toMatch(/^the start was sent, but .*HTTP 503/);
+    expect(error?.facts.hint).toMatch(/; the next trial start is due at/);
+    expect(error).toMatchObject({ retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
   });
 });

@@ -34,12 +34,14 @@ interface SoFar {
   refused?: ReadonlySet<number>;
   /** Calls with the present credentials. */
   calls: number;
-  /** One of them got no answer: it is repeated once. */
-  isUnanswered: boolean;
+  /** The outcome of one of them that got no answer: it is repeated once. */
+  lost?: Unanswered | undefined;
 }
 
 /** With credentials that nothing was sent with. */
-const soFarNothing = { calls: 0, isUnanswered: false } as const;
+const soFarNothing = { calls: 0, lost: undefined };
+
+type Unanswered = Reply & { type: "no-answer" };
 
 /**
  * Decides what comes next with the vault: the exchange to acknowledge first, or the start to send.
@@ -101,7 +103,13 @@ async function sendStart(
   const { force } = soFar.wish;
   const record = async (seen: Seen): Promise<void> =>
     await session.recordIntent({ ...start, seen: force ? null : seen });
-  const seen = await letOut(context, before, { kind, force, record });
+  const { lost } = soFar;
+  const letting = letOut(context, before, { kind, force, record });
+  const seen = await letting.catch(async (error: unknown) => {
+    // The call that was sent is the news, not that it is not repeated.
+    const isLost = lost !== undefined && error instanceof VaultError && error.code === "network";
+    throw isLost ? await unansweredStart(context, before, start, soFar, lost) : error;
+  });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: soFar.calls });
   const reply = await context.service.call(start, signal);
@@ -131,13 +139,13 @@ async function sendStart(
   const mayRepeat =
     left === undefined
       ? is === "rate" || is === "not-sent"
-      : sole && operation !== "delete" && !soFar.isUnanswered && allowsRetry(vault, context.policy);
+      : sole && operation !== "delete" && lost === undefined && allowsRetry(vault, context.policy);
   const { waitMs, inTime } = nextTry(context, soFar.calls, reply);
   if (!mayRepeat || !inTime)
     throw reply.type === "no-answer"
       ? await unansweredStart(context, vault, start, soFar, reply)
       : refusal(meaning, uuid, generation);
-  soFar.isUnanswered ||= left !== undefined;
+  if (reply.type === "no-answer") soFar.lost = reply;
   soFar.calls += 1;
   context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
   await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
@@ -149,7 +157,7 @@ async function unansweredStart(
   vault: VaultRecord,
   start: ChosenStart,
   soFar: SoFar,
-  reply: Reply & { type: "no-answer" },
+  reply: Unanswered,
 ): Promise<VaultError> {
   const { uuid, operation, sole } = start;
   const { wish } = soFar;
