@@ -229,7 +229,7 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
   if (lastError?.code === "gone")
     return [noted(command`vault get ${uuid}`, "asks again, once --base-url and --kind are right")];
   if (vault.generations.length === 0) {
-    const right = importOf(uuid, "--kind", "KIND");
+    const right = importOf(uuid, "--kind", vault.kind);
     // The counters outlive the credentials.
     return allowsStart(vault, circumstances.policy) ? [right] : [right, shownBy(uuid)];
   }

@@ -243,7 +243,9 @@ describe("left at ③", () => {
     const given = { given: world.first, kind: "credit-card/offline" } as const;
     const { code, error } = await run(world, "get", given);
     expect(code).toBe("no-credentials");
-    expect(helpOf(error?.facts)).toMatch(/^vault import .* --kind KIND --credentials @FILE/);
+    expect(helpOf(error?.facts)).toMatch(
+      /^vault import .* --kind credit-card\/offline --credentials @FILE/,
+    );
   });
 
   it("in doubt with both refused, an import is the way on, and says who has used the vault since", async () => {

@@ -239,7 +239,7 @@ export async function recordedAs(
   if (await session.isSuperseded(given.credentials)) {
     const what = "were superseded by an exchange of this machine; they are never sent";
     const isForgotten = vault === null || vault.generations.length === 0;
-    throw differs(what, isForgotten ? importOf(uuid, "--kind", "KIND") : stored);
+    throw differs(what, isForgotten ? importOf(uuid, "--kind", vault?.kind ?? "KIND") : stored);
   }
   if (vault === null) return null;
   const print = fingerprint(uuid, given.credentials);
