@@ -159,6 +159,47 @@ describe("a state that is moved", () => {
     expectFarFromLock(lab, uuid);
   });
 
+  it("is not claimed where it was while the new place answers, and keeps its role out", async () => {
+    const { lab, uuid, machine } = await warmLab(offlineNote);
+    const { location, sql } = await postgres();
+    await sql("CREATE ROLE mover LOGIN PASSWORD 'password'");
+    await sql("GRANT CREATE ON DATABASE postgres TO mover");
+    const to = location("kept_by_its_role").replace("postgres:password", "mover:password");
+    const there = { env: { VAULTSVC_STATE: to } };
+    await machine.okWith(there, "state", "init");
+    await machine.ok("state", "move", "--to", to, "--yes");
+    for (const [out, back, why] of [
+      ["ALTER ROLE mover NOLOGIN", "ALTER ROLE mover LOGIN", "is not permitted to log in, 28000"],
+      [
+        "REVOKE CONNECT ON DATABASE postgres FROM public",
+        "GRANT CONNECT ON DATABASE postgres TO public",
+        "permission denied for database .*, 42501",
+      ],
+      [
+        "REVOKE USAGE ON SCHEMA kept_by_its_role FROM mover",
+        "GRANT USAGE ON SCHEMA kept_by_its_role TO mover",
+        "permission denied for schema kept_by_its_role",
+      ],
+      [
+        "ALTER ROLE mover CONNECTION LIMIT 0",
+        "ALTER ROLE mover CONNECTION LIMIT -1",
+        "too many connections .*, 53300",
+      ],
+    ] as const) {
+      await sql(out);
+      const env = { PGPASSWORD: "password" };
+      const claimed = await machine.vaultWith({ env }, "state", "claim", "--yes", "--json");
+      await sql(back);
+      expectError(claimed, "state", new RegExp(`cannot be told: .*${why}.*; nothing was changed$`));
+      expect(errorOf(claimed).help).toMatch(
+        /let in there|--grant mover|when the database is there/,
+      );
+      expectError(await machine.vault("get", uuid, "--json"), "state", /was moved to postgres:/);
+    }
+    await machine.okWith(there, "get", uuid, "--json");
+    expectFarFromLock(lab, uuid);
+  });
+
   it("is claimed where it was if nobody can tell whether the new place has it", async () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;

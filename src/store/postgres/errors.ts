@@ -35,8 +35,9 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
-/** Whether a server is there and refused the password, or was given none. */
-export const isLoginRefused = (error: unknown): boolean => codeOf(error) === "28P01";
+/** Whether a server is there and let nobody in: by the login, a right, its limits, or as it starts. */
+export const isKeptOut = (error: unknown): boolean =>
+  /^(?:28...|42501|53300|57P03)$/.test(codeOf(error));
 
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
@@ -53,12 +54,15 @@ export function connectionReason(error: unknown): ErrorFacts & { why: string } {
     "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it";
   const byServer = "configure TLS on the server; only on a network of your own: sslmode=disable";
   const byPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
+  const byTime = "run it again when the database is there";
   const ways: [RegExp, ErrorFacts][] = [
     [/28P01|password must be/, { hint: byPassword, cause: { code: "28P01" } }],
+    [/^(?:28|42)/, { cause: { code } }],
     [/certificate|self.signed|altnames/i, { hint: byCertificate }],
     [/not support SSL/, { hint: byServer }],
-    [/^(?:28|3D|42)/, {}],
-    [/(?:)/, { hint: "run it again when the database is there", retry: "safe" }],
+    [/^3D/, {}],
+    [/^5/, { hint: byTime, retry: "safe", cause: { code } }],
+    [/(?:)/, { hint: byTime, retry: "safe" }],
   ];
   return { why, ...ways.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] };
 }

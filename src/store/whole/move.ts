@@ -6,7 +6,7 @@ import type { Fence, Marks } from "./marks.ts";
 import { afterwards, checkHere, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
-import { isLoginRefused } from "../postgres/errors.ts";
+import { isKeptOut } from "../postgres/errors.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -113,7 +113,7 @@ async function receive(
  * moved to a place that is gone. Nothing counts as proven: it may have been used elsewhere;
  * machines offer what they kept of the gone place. A move's target that answers gets a mark first,
  * so that nobody who stalled finishes the move. An unreadable one counts as gone; `warn` is told.
- * @throws `usage` for one in use anyway; `state` if the target has the state, or refuses the login.
+ * @throws `usage` for one in use anyway; `state` if the target has the state, or keeps it from us.
  * What it returns throws `busy`, `interrupted`, and `state` if a move has begun or ended since
  */
 export async function prepareClaim(
@@ -142,7 +142,9 @@ export async function prepareClaim(
     const { code, message, facts } = asVaultError(error);
     const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
     // It answers, and may have the vaults.
-    if (isLoginRefused(error)) throw new VaultError(code, `${why}; nothing was changed`, facts);
+    const hint = "have the role let in there, to look; or see that nothing answers there any more";
+    if (isKeptOut(error))
+      throw new VaultError(code, `${why}; nothing was changed`, { hint, ...facts });
     warn(why);
     return null;
   };
