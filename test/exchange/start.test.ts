@@ -331,4 +331,42 @@ describe("whether a failed start may simply be repeated", () => {
     expect(error?.facts.hint).toMatch(/; the next trial start is due at/);
     expect(error).toMatchObject({ retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
   });
+
+  it("nor that no connection stood for its repetition, with --force", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    world.weather = ["server-error", ...unreachable];
+    const { error } = await run(world, "get", { force: true });
+    expect(error?.message).toMatch(/^the start was sent, but .*HTTP 503/);
+    expect(error).toMatchObject({ retry: "after-status", facts: { spent: { unackedStarts: 1 } } });
+  });
+
+  it.each([
+    [["response-lost"], "waiting", 1],
+    [["server-error", "no-connection"], "retrying", 2],
+  ] as const)(
+    "nor that nothing is pending: %j, and interrupted at %s",
+    async (weather, at, times) => {
+      const world = await knownVault();
+      await run(world, "get");
+      world.weather = [...weather];
+      const stop = new AbortController();
+      let seen = 0;
+      const emit = ({ type }: ExchangeEvent): void => {
+        if (type === at && ++seen === times) stop.abort();
+      };
+      const start = { ...startOf(world, "get"), force: at === "retrying" };
+      const reading = world.hold(
+        async (context) =>
+          await runExchange({ ...context, emit, signal: stop.signal }, start, handsOver()),
+      );
+      const error = asVaultError(await reading.catch((thrown: unknown) => thrown));
+      expect(error.message).toMatch(/^interrupted while the start was in progress; .* counts/);
+      expect(error).toMatchObject({
+        code: "interrupted",
+        facts: { exchange: { state: "intent" } },
+      });
+      expect(error.facts.spent).toMatchObject({ unackedStarts: 1 });
+    },
+  );
 });

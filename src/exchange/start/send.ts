@@ -76,7 +76,6 @@ export async function untilAccepted(context: ExchangeContext, start: Counted): P
     const before = await currentRecord(context);
     const next = await decide(context, start, before, soFar);
     if ("step" in next) {
-      await throwIfInterrupted(context);
       const success = await sendStart(context, before, next, soFar);
       if (success !== undefined) return { before, start: next, success };
     } else {
@@ -104,11 +103,16 @@ async function sendStart(
   const record = async (seen: Seen): Promise<void> =>
     await session.recordIntent({ ...start, seen: force ? null : seen });
   const { lost } = soFar;
+  const sent = lost && before.exchanges.find(({ state }) => state === "intent");
+  await throwIfInterrupted(context, sent);
   const letting = letOut(context, before, { kind, force, record });
   const seen = await letting.catch(async (error: unknown) => {
     // The call that was sent is the news, not that it is not repeated.
-    const isLost = lost !== undefined && error instanceof VaultError && error.code === "network";
-    throw isLost ? await unansweredStart(context, before, start, soFar, lost) : error;
+    if (lost === undefined || !(error instanceof VaultError)) throw error;
+    if (error.code === "interrupted") await throwIfInterrupted(context, sent);
+    throw error.code === "network"
+      ? await unansweredStart(context, before, start, soFar, lost)
+      : error;
   });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: soFar.calls });
@@ -134,21 +138,22 @@ async function sendStart(
   }
   const vault = await currentRecord(context);
   const left = reply.type === "no-answer" ? (vault.last ?? undefined) : undefined;
-  if (reply.type !== "answer") await throwIfInterrupted(context, left);
+  if (reply.type !== "answer") await throwIfInterrupted(context, left ?? sent);
   // A delete that may have arrived is never repeated.
   const mayRepeat =
     left === undefined
       ? is === "rate" || is === "not-sent"
       : sole && operation !== "delete" && lost === undefined && allowsRetry(vault, context.policy);
   const { waitMs, inTime } = nextTry(context, soFar.calls, reply);
+  const unanswered = reply.type === "no-answer" ? reply : is === "not-sent" ? lost : undefined;
   if (!mayRepeat || !inTime)
-    throw reply.type === "no-answer"
-      ? await unansweredStart(context, vault, start, soFar, reply)
-      : refusal(meaning, uuid, generation);
-  if (reply.type === "no-answer") soFar.lost = reply;
+    throw unanswered === undefined
+      ? refusal(meaning, uuid, generation)
+      : await unansweredStart(context, vault, start, soFar, unanswered);
+  soFar.lost = unanswered ?? lost;
   soFar.calls += 1;
   context.emit({ type: "retrying", step: stepOf(start), cause, waitMs });
-  await throwIfInterrupted(context, left, clock.sleep(waitMs, signal));
+  await throwIfInterrupted(context, left ?? sent, clock.sleep(waitMs, signal));
   return undefined;
 }
 
