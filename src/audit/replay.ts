@@ -61,9 +61,9 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const vaults = new VaultTable(maxVaults);
   const given = { ...options, vaults, selection, source, itemOf, pseudonyms };
   try {
-    let intake = await takeItems(given, inputs, options.inputs.length > 1);
-    // Not in the order of time: all are read again, and sorted.
-    if (intake.overlap.isLate) intake = await takeItems(given, inputs, true);
+    let intake = await takeItems(given, inputs, false);
+    // Like a file that was appended to itself: the copy of an item is known only beside it.
+    if (intake.fold.isLate) intake = await takeItems(given, inputs, true);
     const isEmpty = inputs.sources.every(({ report }) => report.items === 0);
     if (isEmpty && options.journal === undefined) throw noItems(inputs);
     return { ...conclude(given, inputs, intake), close: () => inputs.close() };
@@ -126,10 +126,10 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
     take,
     holdsAll,
   );
-  const reading = inputs.read(given, { ...given, classifier }, { order, overlap });
+  const reading = inputs.read(given, { ...given, classifier }, { order, fold });
   await orAborted(reading, given.signal);
-  order.release();
-  return { ...counts, newest, classifier, fold, changed, overlap };
+  order.release(true);
+  return { ...counts, newest, classifier, fold, changed, duplicates: overlap.count };
 }
 
 function noItems({ sources, skips }: Inputs): VaultError {
@@ -150,7 +150,7 @@ function noItems({ sources, skips }: Inputs): VaultError {
 function conclude(
   given: Given,
   { sources, skips }: Inputs,
-  { fold, changed, classifier, newest, unknown, future, overlap, ...counts }: Intake,
+  { fold, changed, classifier, newest, unknown, future, ...counts }: Intake,
 ): Omit<Replay, "close"> {
   const { rules, until, journal, pseudonyms, whatIf, where = [] } = given;
   const { release } = rules;
@@ -205,7 +205,6 @@ function conclude(
     ],
     ...answer,
     ...counts,
-    duplicates: overlap.count,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules: pseudonyms.rules(rules),

@@ -1,6 +1,7 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { type Entry, Skips } from "../../src/audit/read/item.ts";
+import { Entries } from "../../src/audit/fold/order.ts";
+import { Entry, Skips } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/read/bytes.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Input } from "../../src/audit/read/input.ts";
@@ -72,10 +73,12 @@ const source = await Source.open(
 let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | undefined)[] = [];
-const push = (entry: Entry): void => {
-  if (count++ % 100 === 0) kept.push(source.itemOf(entry).description);
-};
-for (const _ of source.read({ push }));
+const entries = new Entries();
+for (const _ of source.read(entries)) {
+  for (let at = 0; at < entries.count; at++)
+    if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, new Entry())).description);
+  entries.shift(entries.count);
+}
 source.input.close();
 
 const told = skips.first.slice(0, 3).map(({ line, reason }) => `${line}: ${reason}`);

@@ -38,6 +38,8 @@ export class Fold {
   readonly #rings: Rings;
   /** An item shows that a call failed. */
   hasFailures = false;
+  /** An item came too late to be sorted within a window. */
+  isLate = false;
 
   constructor(options: FoldOptions) {
     this.#options = options;
@@ -50,6 +52,7 @@ export class Fold {
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
     if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
+    if (entry.time < vault.lastTime) this.isLate = true;
     vault.lastTime = entry.time;
     vault.items += 1;
     const { ending } = vault;

@@ -48,8 +48,32 @@ export class Entries {
     return into;
   }
 
-  timeAt(index: number): number {
-    return this.#doubles[(index * width) >> 1] as number;
+  /** Removes so many of the first entries. */
+  shift(count: number): void {
+    this.#words.copyWithin(0, count * width, this.count * width);
+    this.count -= count;
+  }
+
+  /** Sorts the entries by time, stably. */
+  sort(): void {
+    const timeAt = (index: number): number => this.#doubles[(index * width) >> 1] as number;
+    const order = Array.from({ length: this.count }, (_, index) => index);
+    const sorted = new Entries();
+    const entry = new Entry();
+    for (const index of order.sort((a, b) => timeAt(a) - timeAt(b)))
+      sorted.push(this.get(index, entry));
+    this.#words = sorted.#words;
+    this.#doubles = sorted.#doubles;
+  }
+
+  /** Turns the order of the entries from an index on around. */
+  reverse(from: number): void {
+    const [one, other] = [new Entry(), new Entry()];
+    for (let [low, high] = [from, this.count - 1]; low < high; low++, high--) {
+      this.get(low, one);
+      this.set(low, this.get(high, other));
+      this.set(high, one);
+    }
   }
 
   #grow(): void {
@@ -60,27 +84,26 @@ export class Entries {
   }
 }
 
+/** Number of items held back: an item no further out of order is moved to its position. */
+const windowSize = 4096;
+
 /** Milliseconds back in time that show that an input begins anew: several exports in one file. */
 const jump = 60_000;
 
-/**
- * Passes on items as they are added or, if it holds all, sorted by time in the end. An input that
- * begins with the newest item is held in any case.
- */
+/** Sorts items by time, within a window or, if it holds all, to the last. */
 export class TimeOrder extends Entries {
-  #holdsAll: boolean;
+  readonly #holdsAll: boolean;
   readonly #look: (entry: Entry, beginsAnew: boolean) => void;
   readonly #pass: (entry: Entry) => void;
   /** Of this input: 1, or -1 for newest first; its first entry; its last time yet, times that. */
   #direction = 1;
   #from = 0;
   #last = Number.NEGATIVE_INFINITY;
-  /** The entries that are held, oldest first for each input. */
-  readonly #order: number[] = [];
+  #isSorted = true;
 
   /**
    * `look` sees each item as it is added, and whether its input begins anew with it, `pass` in the
-   * order in which they are passed on. Both are given the same object each time.
+   * order of time. It is given the same object each time.
    */
   constructor(
     look: (entry: Entry, beginsAnew: boolean) => void,
@@ -95,29 +118,32 @@ export class TimeOrder extends Entries {
 
   begin(isNewestFirst: boolean): void {
     this.#direction = isNewestFirst ? -1 : 1;
-    this.#holdsAll ||= isNewestFirst;
     this.#from = this.count;
     this.#last = Number.NEGATIVE_INFINITY;
+    this.#isSorted &&= this.count === 0;
   }
 
   override push(entry: Entry): void {
     const time = entry.time * this.#direction;
     this.#look(entry, this.#last - time > jump);
-    if (time > this.#last) this.#last = time;
-    if (this.#holdsAll) super.push(entry);
-    else this.#pass(entry);
+    if (time >= this.#last) this.#last = time;
+    else this.#isSorted = false;
+    super.push(entry);
   }
 
   end(): void {
-    const [first, last] = [this.#from, this.count - 1];
-    for (let index = first; index <= last; index++)
-      this.#order.push(this.#direction > 0 ? index : first + last - index);
+    if (this.#direction < 0) this.reverse(this.#from);
   }
 
-  /** Passes on the items that are held. */
-  release(): void {
+  /** Passes on the items that were added but those of the window, in the end all of them. */
+  release(isEnd: boolean): void {
+    if (this.#holdsAll && !isEnd) return;
+    if (!this.#isSorted) this.sort();
+    this.#isSorted = true;
+    const count = isEnd ? this.count : this.count - windowSize;
+    if (count <= 0) return;
     const entry = new Entry();
-    for (const index of this.#order.sort((a, b) => this.timeAt(a) - this.timeAt(b)))
-      this.#pass(this.get(index, entry));
+    for (let index = 0; index < count; index++) this.#pass(this.get(index, entry));
+    this.shift(count);
   }
 }

@@ -31,8 +31,6 @@ export class Overlap {
   /** The time that the items in both have, at the coarsest precision. */
   #bucket = Number.NaN;
   count = 0;
-  /** An item came behind a later one of its vault, or behind what was forgotten. */
-  isLate = false;
 
   /** `source` returns the input of an item. */
   constructor(source: (location: ItemLocation) => Source) {
@@ -52,10 +50,8 @@ export class Overlap {
   /** Whether an item is counted already. Remembers it otherwise. */
   isKnown(vault: Vault, entry: Entry): boolean {
     const bucket = Math.floor(entry.time / this.#coarsest);
-    if (entry.time < vault.lastTime) this.isLate = true;
     if (vault.items === 0 || Math.floor(vault.lastTime / this.#coarsest) !== bucket) return false;
     if (bucket !== this.#bucket) {
-      if (bucket < this.#bucket) this.isLate = true;
       this.#known.clear();
       this.#hashed.clear();
     }

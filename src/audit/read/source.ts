@@ -3,7 +3,7 @@ import type { InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { looksLikeAddress, rankOf } from "../columns/looks.ts";
-import type { TimeOrder } from "../fold/order.ts";
+import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
@@ -53,7 +53,7 @@ export class Source implements Sink {
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
-  #into: Pick<TimeOrder, "push"> | undefined;
+  #into = new Entries();
   /** Names of the lists that have items. */
   readonly #lists = new Set<string | undefined>();
   readonly #passedOver = new Map<string, number>();
@@ -137,7 +137,7 @@ export class Source implements Sink {
   }
 
   /** Adds the entries in the input's order. Yields the number of bytes read, after each piece. */
-  *read(into: Pick<TimeOrder, "push">): Generator<number> {
+  *read(into: Entries): Generator<number> {
     this.#into = into;
     yield* passage(this.input, this.#cutter);
     this.#end();
@@ -151,7 +151,7 @@ export class Source implements Sink {
       const { id = "" } = this.itemOf(entry);
       this.unread(isUuid(id) ? text.replaceAll(id, "") : text);
     }
-    this.#into?.push(entry);
+    this.#into.push(entry);
     this.report.items += 1;
     this.#lists.add(list);
   }
@@ -257,14 +257,15 @@ export class Inputs {
   readonly #inputs: Input[] = [];
 
   /**
-   * Opens the inputs and reads all items, or up to one that is late.
+   * Opens the inputs and reads all items. Those of a single input, oldest first, pass on at once,
+   * until one is late: then all are read again, by an order that holds them.
    *
    * @throws what opening and reading throw.
    */
   async read(
     { inputs, journal }: InputOptions,
     shared: Omit<EntryOptions, "index" | "skips">,
-    { order, overlap }: { order: TimeOrder; overlap: { readonly isLate: boolean } },
+    { order, fold }: { order: TimeOrder; fold: { readonly isLate: boolean } },
   ): Promise<void> {
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
     const columns = journal && journalColumns;
@@ -279,9 +280,11 @@ export class Inputs {
     // The first of two duplicates counts: it should be from the input with more known columns.
     const known = ({ report }: Source): number => Object.keys(report.columns).length;
     for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
-      order.begin(source.report.order === "newest-first");
+      const isNewestFirst = source.report.order === "newest-first";
+      order.begin(isNewestFirst);
       for (const _ of source.read(order)) {
-        if (overlap.isLate) return;
+        if (specs.length === 1 && !isNewestFirst) order.release(false);
+        if (fold.isLate) return;
         // Handles signals.
         await setImmediate();
       }
