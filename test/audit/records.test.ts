@@ -53,6 +53,7 @@ numbers that are no bytes, in rows | HEAD,x\n(1),1,"[1,,2]"\n(2),2,"[01,{2]"\n |
 lists, one a line                  | <1>\n[<2>,<3>]\n                         | 1:1 2:2 2:3
 Python                             | <1>\n{~2:2,"x":NaN,"y":None,"z":[-Infinity,True,],}\n | 1:1 2:2
 backslashes, and no JSON in others | <1>\n{~2:"a\user","x":"b\q"}\n{~3:"3","x":{"a" "b"}}\n | 1:1 2:a\user 3:-
+backslashes before capital letters | <1>\n{~2:"a\Tom","x":"b\New"}\n | 1:1 2:a\Tom
 zeros within an item               | <1>\n{"time":"2026-11-20T12:\0\000:02Z","action":"READ_VAULT","vault":"00000000-0000-4000-8000-000000000001","ref":"2"}\n | 1:1 2:2
 keys and values of items in lists  | {"results":[[{"field":"time","value":"2026-11-20T12:00:01Z"},{"field":"action","value":"READ_VAULT"},{"field":"vault","value":"00000000-0000-4000-8000-000000000001"},{"field":"ref","value":"1"}],[{"field":"ref","value":"2"},{"field":"time","value":"2026-11-20T12:00:02Z"},{"field":"action","value":"READ_VAULT"},{"field":"vault","value":"00000000-0000-4000-8000-000000000001"}]]} | 1:1 2:2
 lists of items with names          | [[{"name":"x",~1:1}],[{"name":"y",~2:2},{"name":"z",~3:3}]] | 1:1 2:2 3:3

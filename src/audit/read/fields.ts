@@ -130,7 +130,7 @@ function parseExactly(text: string): unknown {
 const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])|[\w.+-]+/gs;
 const repaired = (part: string): string => {
   if (part.startsWith('"'))
-    return part.replaceAll(/\p{Cc}|\\(?:["\\/bfnrt]|u[\da-f]{4})?/giu, (one) =>
+    return part.replaceAll(/\p{Cc}|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})?/gu, (one) =>
       one === "\\" ? "\\\\" : one.replace(/\p{Cc}/u, " "),
     );
   if (part === ",") return "";
