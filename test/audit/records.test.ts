@@ -118,6 +118,8 @@ blanks after the commas   | "time", "action", "vault", "ref"\n(1), "a, b"\n(2), 
 defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
 a rule below the header   | HEAD\n-----------------------------+-----------------------------+-----------------------------+--------\n(1),x\n | 3:x
 one missing in the middle | HEAD,ip,y\n(1),x,10.0.0.1,y\n(2),10.0.0.1,y\n(3),z,10.0.0.1\n | 2:x 4:z; 3: 5 cells where the header has 6
+a name for an address     | HEAD,ip,y\n(1),x,10.0.0.1,y\n(2),y,localhost\n(3),z,-\n | 2:x 3:y 4:z
+a service that failed     | HEAD,outcome,id\n(1),x,OK,1\n(2),y,504\n(3),z,OK,3\n | 2:x 3:y 4:z
 and an outcome of another | HEAD,outcome,id\n(1),x,OK,1\n(2),OK,2\n(3),z,OK\n | 2:x 4:z; 3: 5 cells where the header has 6
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y

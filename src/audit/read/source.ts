@@ -5,6 +5,7 @@ import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choos
 import { looksLikeAddress, rankOf } from "../columns/looks.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
+import { outcomeOf } from "../meaning/words.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
 import { grouped } from "../../terminal/count.ts";
@@ -171,8 +172,11 @@ export class Source implements Sink {
     }
     const entry = this.#items.complete(item, line, given, from, to);
     // A cell may be missing in the middle, and what is behind it in the columns of others.
-    const isUnclear = item.outcome !== undefined && endOf(entry.event) === "unclear";
-    const isShifted = isUnclear || !looksLikeAddress(item.address ?? "::");
+    const { address = "::", outcome } = item;
+    const isUnclear = outcome !== undefined && outcomeOf(outcome) === "unclear";
+    const isShifted =
+      (isUnclear && endOf(entry.event) === "unclear") ||
+      (!looksLikeAddress(address) && [...fields.values()].some(looksLikeAddress));
     if (doubt !== undefined && (isShifted || (entry.vault < 0 && anyUuid.test(text()))))
       return this.skip(line, doubt, text());
     if (entry.vault < 0 && item.vault !== undefined) {
