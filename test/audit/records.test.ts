@@ -132,6 +132,7 @@ rows that do not fit      | HEAD\n(1),x\n(2),2,3\n1\n(2 rows)\n           | 2:x;
 no header                 | (1),x\n(2),y\n                                | 1:- 2:-
 an open quote             | HEAD\n(1),x\n"(2),y\n(3),z\n                  | 2:x 4:z; 3: a quote is not closed in its cell
 an open quote, then quotes | HEAD\n(1),"x\n(2),"y"\n(3),"z"\n                 | 3:y 4:z; 2: a quote is not closed in its cell
+quotes within a text      | HEAD\n(1),x\n(2),"a\nb "c" d"\n               | 2:x 3:a\nb "c" d
 an open quote, closed     | HEAD\n(1),"x\n(2),y\n"2026",z\n               | 3:y; 2: a quote is not closed in its cell; 4: 2 cells where the header has 4
 the last row cut off      | HEAD\n(1),x\n2026,5                           | 2:x; 3: 2 cells where the header has 4
 `),

@@ -195,6 +195,7 @@ class RowCutter extends Cutter {
   /** Splits off a cell after its quote. Returns the offset of the delimiter or line end behind. */
   #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
     const lineEnd = this.lineEnd;
+    const lines = this.#lines;
     this.#cells[2 * index] = from;
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
@@ -211,13 +212,20 @@ class RowCutter extends Cutter {
       while (after < to && isBlank(bytes[after] as number) && bytes[after] !== lineEnd) after += 1;
       const isEnd = after >= to || bytes[after] === this.#delimiter || bytes[after] === lineEnd;
       // Another quote is part of the text, or begins a cell of the next row.
-      if (!isEnd && bytes.subarray(from, at).includes(lineEnd as number)) break;
+      if (!isEnd && this.#lines > lines && this.#beginsCell(bytes, at)) break;
       if (!isEnd) continue;
       this.#cells[2 * index + 1] = at;
       return after;
     }
     this.#isOpen = true;
     return to;
+  }
+
+  /** Whether a quote stands where a cell begins. */
+  #beginsCell(bytes: Buffer, quote: number): boolean {
+    let at = quote - 1;
+    while (bytes[at] === ascii.space) at -= 1;
+    return bytes[at] === this.#delimiter || bytes[at] === this.lineEnd;
   }
 }
 
