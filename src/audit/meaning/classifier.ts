@@ -165,9 +165,10 @@ export class Classifier {
       const kind =
         base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint);
       const isBad = result === "bad" && (base !== "lock-noted" || kind === "lock");
-      // UNLOCK_VAULT_FAILED, but not a text behind a name.
-      if (isBad || /^(?:[A-Z]+ )*(?:FAIL\w*|DENIED|REFUSED|REJECTED|ERROR)(?: |$)/.test(rest))
-        return ["not-performed"];
+      // UNLOCK_VAULT_FAILED, but not a text behind a name, and not VAULT_LOCKED_ERROR.
+      const isFailed = /^(?:[A-Z]+ )*(?:FAIL\w*|DENIED|REFUSED|REJECTED|ERROR)(?: |$)/.test(rest);
+      const isOfLock = base === "lock-noted" && /\bLOCKED\b/.test(rest);
+      if (isBad || (isFailed && !isOfLock)) return ["not-performed"];
       return result === "unclear" ? ["other", "outcome"] : [kind];
     }
     const said = description === undefined ? undefined : describedOutcome(description);
