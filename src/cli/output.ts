@@ -74,7 +74,7 @@ export function createOutput(
     `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
   const dataOf = (document: unknown): string | undefined => {
     const { field } = choice;
-    if (field !== undefined && fieldText(document, field) === undefined)
+    if (field !== undefined && valueAt(document, field) === undefined)
       warn(`--field ${field}: the document has no such field this time; nothing was printed`);
     return serialize(document, choice, stdout.isTTY);
   };
