@@ -216,7 +216,9 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     const names = place.isList ? this.#stack.at(-2)?.names : undefined;
     const isKeyed =
-      place.isList && /^\[\s*\{\s*"(?:key|field|name)"/.test(textOf(given.bytes, from, from + 60));
+      names === undefined &&
+      place.isList &&
+      /^\[\s*\{\s*"(?:key|field|name)"/.test(textOf(given.bytes, from, from + 60));
     if (names === undefined && !isHeader(place.key ?? "") && !isKeyed)
       return this.#open(given, from, true);
     const end = endOfValue(given, from, to);

@@ -10,7 +10,7 @@ import { textOf, viewOf } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
-import { parse, unlike } from "./fields.ts";
+import { type Fields, parse, unlike } from "./fields.ts";
 import { Input, type InputSpec, pieceSize } from "./input.ts";
 import type { Entry, EventKind, Item, ItemLocation } from "./item.ts";
 import { anyUuid, endOf, properties, Skips } from "./item.ts";
@@ -171,13 +171,8 @@ export class Source implements Sink {
       return;
     }
     const entry = this.#items.complete(item, line, given, from, to);
-    // A cell may be missing in the middle, and what is behind it in the columns of others.
-    const { address = "::", outcome } = item;
-    const isUnclear = outcome !== undefined && outcomeOf(outcome) === "unclear";
-    const isShifted =
-      (isUnclear && endOf(entry.event) === "unclear") ||
-      (!looksLikeAddress(address) && [...fields.values()].some(looksLikeAddress));
-    if (doubt !== undefined && (isShifted || (entry.vault < 0 && anyUuid.test(text()))))
+    const isLacking = (): boolean => entry.vault < 0 && anyUuid.test(text());
+    if (doubt !== undefined && (isLacking() || isShifted(item, entry, fields)))
       return this.skip(line, doubt, text());
     if (entry.vault < 0 && item.vault !== undefined) {
       // A call of a vault with a label, or a masked name; targets are also users, who log in.
@@ -216,6 +211,15 @@ export class Source implements Sink {
       `${name}: what looks like no audit item was passed over: ${listed(lists)}.`,
     );
   }
+}
+
+/** Whether a cell seems to be missing in the middle, so that what is behind it is in the columns of others. */
+function isShifted({ address = "::", outcome }: Item, { event }: Entry, fields: Fields): boolean {
+  const isUnclear = outcome !== undefined && outcomeOf(outcome) === "unclear";
+  return (
+    (isUnclear && endOf(event) === "unclear") ||
+    (!looksLikeAddress(address) && [...fields.values()].some(looksLikeAddress))
+  );
 }
 
 /** Whether an event may count toward the lockout of its vault. */
