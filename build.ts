@@ -3,7 +3,7 @@ import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build as bundle } from "rolldown";
 import { embedTexts, inventory, lazyImports } from "./packaging/bundle.ts";
-import { trimUndici } from "./packaging/undici.ts";
+import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 
 const root = import.meta.dirname;
 const dist = join(root, "dist");
@@ -81,8 +81,7 @@ async function bundleTo(dir: string): Promise<void> {
     platform: "node",
     // What cli-table3 would color borders with: its tables have none here.
     resolve: { alias: { "@colors/colors/safe": false } },
-    // Undici's own switch, which leaves out an experimental parser.
-    transform: { define: { esbuildDetection: '"yes"' } },
+    transform: { define: undiciSwitch },
     plugins: [embedTexts(), trimUndici(), lazyImports(), inventory(held)],
     output: {
       dir,

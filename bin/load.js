@@ -83,7 +83,7 @@ function load(process) {
 /**
  * The file for the compiled code of a command, with a key of what compiled it: V8 compares no more
  * of the text than its length. What is cached is run: only in a folder of ours that belongs to this
- * very user (root with another's HOME has none, a missing HOME is not made), and to nobody else.
+ * very user (root with another user's HOME has none) and that nobody else can reach; else null.
  */
 function openCache({ arch, argv, env, getuid, version }) {
   const home = env.HOME || "";
@@ -92,7 +92,8 @@ function openCache({ arch, argv, env, getuid, version }) {
   const folder = `${caches}/vaultsvc`;
   const command = /^[\w-]{1,20}$/.exec(argv[2] || "none")?.[0] ?? "other";
   try {
-    fs.mkdirSync(folder, { mode: 0o700, recursive: fs.existsSync(path.dirname(caches)) });
+    for (const each of [caches, folder])
+      if (!fs.existsSync(each)) fs.mkdirSync(each, { mode: 0o700 });
     const stat = fs.lstatSync(folder);
     if (!stat.isDirectory() || stat.uid !== getuid() || (stat.mode & 0o77) !== 0) return null;
     return { file: `${folder}/${command}`, key: `${read("build")} ${version} ${arch}` };

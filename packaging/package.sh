@@ -9,7 +9,10 @@ PATH=$PWD/node_modules/.bin:$PATH
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 version=$(node -p 'require("./package.json").version')
 platform=$(node -p 'process.platform + "-" + process.arch')
-[[ $platform == linux-* ]] || { echo "the executable is made on Linux only; elsewhere install the npm package" >&2 && exit 1; }
+if [[ $platform != linux-* ]]; then
+  echo "the executable is made on Linux only; elsewhere install the npm package" >&2
+  exit 1
+fi
 npm run -s build
 npm run -s man
 quietly() { "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2 && exit 1; }; }

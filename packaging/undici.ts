@@ -1,6 +1,9 @@
 import { createRequire } from "node:module";
 import type { Plugin } from "rolldown";
 
+/** Its own switch, which leaves out an experimental parser. */
+export const undiciSwitch = { esbuildDetection: '"yes"' };
+
 const { resolve } = createRequire(import.meta.url);
 
 const client = `
