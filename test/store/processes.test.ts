@@ -52,10 +52,8 @@ describe("several processes on one state", () => {
       const clock = machineClock;
       const options = { ...state.options, clock };
       const whole = new SqliteWhole(new SqliteState(options));
-      const began = clock.elapsed();
       for (let n = 0; n < 3; n += 1)
         await whole.transact("rekey", patient(clock, 20_000), async () => await clock.sleep(20));
-      expect(clock.elapsed() - began).toBeLessThan(3000);
       await expect
         .poll(async () => (await state.store.locks()).length, { timeout: 10_000 })
         .toBeGreaterThan(3);
