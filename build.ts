@@ -39,7 +39,6 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
   ],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
   ["tables", ["terminal/tables"]],
-  ["vault-view", ["cli/vault-view"]],
   ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
   [
     "exchange",
@@ -55,7 +54,6 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
   ["input", ["input/ask", "input/contents"]],
   ["pass-on", ["exchange/credentials", "handover/credentials-out", "handover/pass-on"]],
   ["refusals", ["exchange/refusals"]],
-  ["dispositions", ["exchange/dispositions"]],
   ["status", ["commands/status", "commands/status/vault-status"]],
 ];
 
