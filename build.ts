@@ -44,7 +44,7 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
     "exchange",
     [
       "handover/handover",
-      "runs/vaults",
+      "runs/one",
       "exchange/lock-vault",
       "service/client",
       "settings/transport",

@@ -1,8 +1,15 @@
 import { command, vaultsArgument } from "../cli/command.ts";
 import { refuseClosedOutput } from "../cli/output.ts";
 import { VaultError } from "../errors.ts";
-import { exchangeFlags, outFlag, deliveryFlags, manyFlags, runFlag } from "../input/flags.ts";
-import { runVaults } from "../runs/vaults.ts";
+import {
+  exchangeFlags,
+  outFlag,
+  deliveryFlags,
+  isMany,
+  manyFlags,
+  runFlag,
+} from "../input/flags.ts";
+import { runOne } from "../runs/one.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command({
@@ -34,6 +41,7 @@ export const get = command({
     // Elsewhere than to standard output, or not at all.
     const isElsewhere = [options.out, options.outDir, options.exec].some((it) => it !== undefined);
     if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout);
-    return await runVaults(app, options, "get");
+    if (!isMany(options)) return await runOne(app, options, "get");
+    return await (await import("../runs/many.ts")).runMany(app, options, "get");
   },
 });

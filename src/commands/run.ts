@@ -1,7 +1,7 @@
 import { command, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
-import { runVaults } from "../runs/vaults.ts";
+import { runOne } from "../runs/one.ts";
 import { parseDuration } from "../duration.ts";
 import { anyText, runName } from "../cli/values.ts";
 
@@ -61,7 +61,7 @@ export const run = command({
     const { Program } = await import("../handover/program.ts");
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials, run });
     try {
-      await runVaults(app, { ...options, vaults: [vault], program }, "get");
+      await runOne(app, { ...options, vaults: [vault], program }, "get");
     } catch (error) {
       if (program.isRunning) {
         io.narrator.warn(`not acknowledged: ${asVaultError(error).message}`);

@@ -1,6 +1,6 @@
 import { command, vaultsArgument } from "../cli/command.ts";
-import { contentsFlags, exchangeFlags, manyFlags, runFlag } from "../input/flags.ts";
-import { runVaults } from "../runs/vaults.ts";
+import { contentsFlags, exchangeFlags, isMany, manyFlags, runFlag } from "../input/flags.ts";
+import { runOne } from "../runs/one.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command({
@@ -22,6 +22,7 @@ export const update = command({
     "vault update --from cards.ndjson --run new-cards",
   ],
   async run(app, options) {
-    return await runVaults(app, options, "update");
+    if (!isMany(options)) return await runOne(app, options, "update");
+    return await (await import("../runs/many.ts")).runMany(app, options, "update");
   },
 });

@@ -19,7 +19,7 @@ import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
 import { Report, type Outcome, type ReportOptions, type SkipReason } from "./report.ts";
 import { takeTurns, type Turns } from "./turns.ts";
-import { exchange } from "./exchange.ts";
+import { exchange } from "./one.ts";
 import { checkSameRun, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
 
 /**

@@ -1,33 +1,32 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { viewOn, type MakeView } from "../cli/output.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import type { Delivery } from "../exchange/recovery.ts";
+import { runExchange } from "../exchange/run.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
-import { updateDocument, type RunOptions } from "../handover/handover.ts";
+import {
+  createHandover,
+  updateDocument,
+  type Outputs,
+  type RunOptions,
+} from "../handover/handover.ts";
 import type { GivenContents } from "../input/contents.ts";
-import { isMany, mayHold } from "../input/flags.ts";
+import { mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
 import { isUuid } from "../protocol/limits.ts";
-import { command } from "../way.ts";
-import { exchange } from "./exchange.ts";
+import { command, noted } from "../way.ts";
+import type { Run } from "./run.ts";
 
 /**
- * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
- * locked; a reporter prints what comes of them. One vault differs by its questions and its reporter, and the file of --credentials-out is
- * locked meanwhile. A program receives what is read, in place of stdout. Resolves to the exit code.
- * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question; of one vault what `runExchange` throws; of
- * many what has stopped them, or `partial`
+ * Reads or updates one vault: a list of one, which differs by its questions and its reporter; the file of --credentials-out is locked
+ * meanwhile. A program receives what is read, in place of stdout.
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question, and what `runExchange` throws
  */
-export async function runVaults(
-  app: App,
-  options: RunOptions,
-  operation: Operation,
-): Promise<number> {
-  if (options.program === undefined && isMany(options))
-    return await (await import("./many.ts")).runMany(app, options, operation);
+export async function runOne(app: App, options: RunOptions, operation: Operation): Promise<void> {
   const { credentialsOut } = options;
   const update = operation === "update" ? await import("../input/contents.ts") : undefined;
   const contents = await update?.readContents(app.io, options);
@@ -58,12 +57,9 @@ export async function runVaults(
     if (done === "earlier") named?.warnOfNothingLeft(app, options.run ?? "", 1);
     else if (done !== "settled" && options.program === undefined) await report(app, start, done);
   };
-  if (credentialsOut === undefined) await work();
-  else {
-    const { withCredentialsOut } = await import("../handover/credentials-out.ts");
-    await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
-  }
-  return 0;
+  if (credentialsOut === undefined) return await work();
+  const { withCredentialsOut } = await import("../handover/credentials-out.ts");
+  await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
 }
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
@@ -138,4 +134,42 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
   }
   const stored = `New credentials stored (generation ${exchange.newGeneration})`;
   io.narrator.note(isHeld ? `${stored}; the exchange is held.` : `${stored}.`, isHeld ? next : []);
+}
+
+/**
+ * Does the exchange of one vault, which is locked, unless the run has done it before. Resolves to what it delivered, or that the run had
+ * done it before, or has now settled what it had left.
+ * @throws what `beginIn`, `CredentialsOut.check` and `runExchange` throw
+ */
+export async function exchange(
+  app: App,
+  context: ExchangeContext,
+  start: Start,
+  outputs: Outputs,
+  run: Run | undefined,
+): Promise<Delivery | "earlier" | "settled"> {
+  const store = await app.state.store();
+  const part = run && (await (await import("./run.ts")).beginIn(app, context, run, start));
+  if (typeof part === "string") return part;
+  await outputs.out?.check(context, start.given);
+  const handover = createHandover(app, outputs, start);
+  if (handover.leavesState && store.isNew)
+    app.io.narrator.warn(
+      `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
+    );
+  const done = await runExchange(context, { ...start, run: part }, handover);
+  const isReplaced = start.given !== undefined && done.exchange.state === "acknowledged";
+  if (isReplaced && store.isNew && !handover.leavesState && run?.hasWarned !== true) {
+    if (run !== undefined) run.hasWarned = true;
+    app.io.narrator.warn(
+      `the credentials given no longer work; the new ones are only in ${store.shown}, which this command has made`,
+      [
+        noted(
+          command`vault export --all`,
+          "prints them; --credentials-out and --save-cmd pass them on",
+        ),
+      ],
+    );
+  }
+  return done;
 }
