@@ -146,8 +146,9 @@ export async function takeTurns<Vault extends Named>(
       goOn();
     },
     call: async (called, ...given) => {
-      if (called.step !== "probe") report.calls += 1;
-      return await client.call(called, ...given);
+      const reply = await client.call(called, ...given);
+      if (called.step !== "probe" && reply.type !== "not-sent") report.calls += 1;
+      return reply;
     },
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { VaultError } from "../../src/errors.ts";
-import type { ExchangeContext, Service } from "../../src/exchange/ports.ts";
+import type { ExchangeContext, Reply, Service } from "../../src/exchange/ports.ts";
 import type { Named } from "../../src/exchange/records.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import type { ServicePart } from "../../src/parts/service.ts";
@@ -16,7 +16,7 @@ type Work = (context: ExchangeContext) => Promise<unknown>;
 const reporting = () => {
   const left: Named[] = [];
   const notBegun = async (vaults: readonly Named[]) => Promise.resolve(void left.push(...vaults));
-  return { left, outcome: async () => Promise.resolve(), notBegun };
+  return { left, outcome: async () => Promise.resolve(), notBegun, calls: 0 };
 };
 
 const named = (...uuids: string[]): Vault[] => uuids.map((uuid) => ({ uuid, label: null }));
@@ -49,7 +49,7 @@ function taking(
     await expect.poll(() => waiting.length).toBeGreaterThan(0);
     waiting.shift()?.();
   };
-  return { told, taken, place, left: report.left };
+  return { told, taken, place, report, left: report.left };
 }
 
 const admitted = async ({ service, signal }: ExchangeContext): Promise<void> =>
@@ -109,6 +109,25 @@ it("has the vault made sure of right before each of its calls", async () => {
   );
   await taken;
   expect(made).toEqual(["sure"]);
+});
+
+it("counts the calls that were sent, and no probe", async () => {
+  const replies: Reply[] = [
+    { type: "not-sent", cause: "interrupted before a byte was written" },
+    { type: "no-answer", cause: "cut" },
+  ];
+  const call: Service["call"] = async ({ step }) =>
+    Promise.resolve((step === "probe" ? replies[1] : replies.shift()) as Reply);
+  const work: Turns<Vault>["work"] = async (_, turn) =>
+    await turn.withVault(async ({ service, signal }) => {
+      const kind = "generic/offline";
+      await service.call({ step: "probe", kind }, signal);
+      for (const uuid of ["0", "0"]) await service.call({ step: "info", kind, uuid }, signal);
+      return { ok: true };
+    });
+  const { taken, report } = taking(1, work, 1, call);
+  await taken;
+  expect(report.calls).toBe(1);
 });
 
 it("begins the next vault when a start gets its place, however long the others take", async () => {
