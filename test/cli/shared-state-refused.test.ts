@@ -14,6 +14,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import { errorOf, type Machine } from "../support/machine.ts";
+import { sql } from "../support/state-file.ts";
 import { standbyOf, startServer, type Postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
@@ -280,7 +281,19 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     const both = new RegExp(
       `: 127\\.0\\.0\\.1:1 cannot be reached \\(.*ECONNREFUSED.*\\); 127\\.0\\.0\\.1:${standby.port} is a read-only standby; nothing was sent$`,
     );
-    expectSafe(await refused(first(`127.0.0.1:1,127.0.0.1:${standby.port}`)), both);
+    const twoHosts = first(`127.0.0.1:1,127.0.0.1:${standby.port}`);
+    expectSafe(await refused(twoHosts), both);
+    // It is there: a state that was moved to it is not claimed where it was.
+    const left = lab.machine();
+    await left.ok("state", "init");
+    const moved = JSON.stringify({ move: "a move", to: twoHosts, target: "a state" });
+    sql(join(left.stateDir, "vault.db"), `INSERT INTO meta VALUES ('moved', '${moved}')`);
+    const claimed = await left.vault("state", "claim", "--yes", "--json");
+    expectError(
+      claimed,
+      "state",
+      /cannot be told: .* is a read-only standby.*; nothing was changed$/,
+    );
     for (const hosts of [`127.0.0.1:${standby.port},${at}`, `127.0.0.1:1,${at}`]) {
       await machine.okWith({ env: { VAULTSVC_STATE: first(hosts) } }, "status");
     }

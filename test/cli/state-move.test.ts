@@ -1,4 +1,4 @@
-import { renameSync } from "node:fs";
+import { chmodSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -13,6 +13,7 @@ import {
 import { documentOf, errorOf, copyKeys, type Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
+import { sql } from "../support/state-file.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -197,6 +198,40 @@ describe("a state that is moved", () => {
       expectError(await machine.vault("get", uuid, "--json"), "state", /was moved to postgres:/);
     }
     await machine.okWith(there, "get", uuid, "--json");
+    expectFarFromLock(lab, uuid);
+  });
+
+  it("is not claimed where it was while the new place is there, and cannot be read", async () => {
+    const { lab, uuid, machine } = await warmLab(offlineNote);
+    const server = await postgres();
+    const proxy = await tcpProxy(server);
+    const behind = server.location("unreadable").replace(`:${server.port}/`, `:${proxy.port}/`);
+    const folder = join(tempDir("unreadable"), "state");
+    const at = (to: string) => ({ env: { VAULTSVC_STATE: to } });
+    const claim = async (code: "state" | "usage", why: RegExp, env = {}): Promise<void> => {
+      const refused = await machine.vaultWith({ env }, "state", "claim", "--yes", "--json");
+      expectError(refused, code, why);
+      expect(refused.stderr).toMatch(/cannot be told: .*; nothing was changed"/);
+      expectError(await machine.vault("get", uuid, "--json"), "state", /was moved to/);
+    };
+    await machine.okWith(at(folder), "state", "init");
+    await machine.ok("state", "move", "--to", folder, "--yes");
+    chmodSync(folder, 0o777);
+    await claim("state", /other users can write to it/);
+    chmodSync(folder, 0o700);
+    sql(join(folder, "vault.db"), "PRAGMA user_version = 99");
+    await claim("state", /was written by a newer version/);
+    sql(join(folder, "vault.db"), "PRAGMA user_version = 2");
+    rmSync(folder, { recursive: true });
+    await machine.ok("state", "claim", "--yes");
+
+    await machine.okWith(at(behind), "state", "init");
+    await machine.ok("state", "move", "--to", behind, "--yes");
+    await claim("usage", /sslmode prefer/, { PGSSLMODE: "prefer" });
+    await claim("state", /does not support SSL/, { PGSSLMODE: "require" });
+    proxy.cutAt(4, "after");
+    await claim("state", /the connection .* was lost/, { PGPASSWORD: "password" });
+    await machine.okWith(at(behind), "get", uuid, "--json");
     expectFarFromLock(lab, uuid);
   });
 

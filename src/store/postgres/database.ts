@@ -7,6 +7,7 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Statement } from "../tables.ts";
 import type { Address } from "./address.ts";
 import {
+  absent,
   AnswerLost,
   brief,
   cannotBeUsed,
@@ -290,6 +291,7 @@ export class Database {
         const [result] = hosts.length > 1 ? await connection.send([asking], patienceMs) : [];
         if (result?.rows[0]?.["is"] !== true) return connection;
         problems.push(`${at.host}:${at.port} is a read-only standby`);
+        facts = { cause: result, ...facts };
       } catch (error) {
         const { why, ...more } = connectionReason(error);
         problems.push(`${at.host}:${at.port} ${why}`);
@@ -297,7 +299,7 @@ export class Database {
       }
       connection.close();
     }
-    throw cannotBeUsed(address, problems.join("; "), facts);
+    throw cannotBeUsed(address, problems.join("; "), { cause: absent, ...facts });
   }
 }
 

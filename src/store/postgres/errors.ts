@@ -35,19 +35,21 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
-/** Whether a server is there and let nobody in: by the login, a right, its limits, or as it starts. */
-export const isKeptOut = (error: unknown): boolean =>
-  /^(?:28...|42501|53300|57P03)$/.test(codeOf(error));
+/** The cause where no server answers, or the one that does has no such database, or no state there. */
+export const absent = { code: "absent" };
+
+/** Whether a state is not there, as far as can be told. Whatever else is wrong, it may be. */
+export const isAbsent = (error: unknown): boolean => codeOf(error) === absent.code;
 
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
 
-/** Why a server is of no use, said of the server, and the way out, if there is one. */
-export function connectionReason(error: unknown): ErrorFacts & { why: string } {
-  const code = codeOf(error);
+/** Why a server is of no use, said of the server, and the way out; a `cause` if it has answered. */
+export function connectionReason(cause: unknown): ErrorFacts & { why: string } {
+  const code = codeOf(cause);
   // What follows is advice about Node.js.
-  const [message = ""] = brief((error as Error).message).split(";");
-  const why = /^[0-9A-Z]{5}$/.test(code)
+  const [message = ""] = brief((cause as Error).message).split(";");
+  const why = /^[0-9X]....$/.test(code)
     ? `refused the connection (${message}, ${code})`
     : `cannot be reached (${message || code})`;
   const byCertificate =
@@ -56,12 +58,12 @@ export function connectionReason(error: unknown): ErrorFacts & { why: string } {
   const byPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
   const byTime = "run it again when the database is there";
   const ways: [RegExp, ErrorFacts][] = [
-    [/28P01|password must be/, { hint: byPassword, cause: { code: "28P01" } }],
-    [/^(?:28|42)/, { cause: { code } }],
-    [/certificate|self.signed|altnames/i, { hint: byCertificate }],
-    [/not support SSL/, { hint: byServer }],
+    [/28P01|password must be/, { hint: byPassword, cause }],
+    [/^(?:28|42)/, { cause }],
+    [/certificate|self.signed|altnames/i, { hint: byCertificate, cause }],
+    [/not support SSL/, { hint: byServer, cause }],
     [/^3D/, {}],
-    [/^5/, { hint: byTime, retry: "safe", cause: { code } }],
+    [/^[0-9X].... /, { hint: byTime, retry: "safe", cause }],
     [/(?:)/, { hint: byTime, retry: "safe" }],
   ];
   return { why, ...ways.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] };
@@ -74,6 +76,7 @@ export const nothingThere = (address: Address): VaultError =>
       command`vault state init --state ${address.shown}`,
       noted(command`vault state restore FILE`, "then, after a loss"),
     ],
+    cause: absent,
   });
 
 export const olderVersion = (address: Address): VaultError =>

@@ -6,7 +6,7 @@ import type { Fence, Marks } from "./marks.ts";
 import { afterwards, checkHere, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
-import { isKeptOut } from "../postgres/errors.ts";
+import { isAbsent } from "../postgres/errors.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -22,15 +22,6 @@ export async function moveState(
   const here = await marksAt(from);
   if (here === null) throw nothingToMove(from.shown);
   const fence = here.moved ?? here.fence ?? (await close(from, to, waiting));
-  const there = await marksAt(to);
-  if (there?.state !== fence.target)
-    throw here.moved === null && fence.to === to.shown
-      ? notThatOne(from.shown, fence)
-      : notHere(from.shown, here);
-  if (here.moved !== null) {
-    if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
-    return { vaults: null };
-  }
   const rests = async (cause: unknown): Promise<never> => {
     // What its fence means, unless that is open again.
     const left = await marksAt(from).catch(() => ({ fence }));
@@ -40,6 +31,15 @@ export async function moveState(
     const next = [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)];
     throw new VaultError(code, `${message}; ${why}`, { ...facts, next });
   };
+  const there = await marksAt(to).catch(rests);
+  if (there?.state !== fence.target)
+    throw here.moved === null && fence.to === to.shown
+      ? notThatOne(from.shown, fence)
+      : notHere(from.shown, here);
+  if (here.moved !== null) {
+    if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
+    return { vaults: null };
+  }
   const taking = to.transact("move", waiting, async (whole) => await receive(from, whole, fence));
   const vaults = await taking.catch(rests);
   const isRefused = vaults instanceof VaultError;
@@ -112,8 +112,8 @@ async function receive(
  * Prepares a claim of a state as it is, and returns what does it: it is then used though a copy, or
  * moved to a place that is gone. Nothing counts as proven: it may have been used elsewhere;
  * machines offer what they kept of the gone place. A move's target that answers gets a mark first,
- * so that nobody who stalled finishes the move. An unreadable one counts as gone; `warn` is told.
- * @throws `usage` for one in use anyway; `state` if the target has the state, or keeps it from us.
+ * so that nobody who stalled finishes the move; `warn` is told of one that is absent.
+ * @throws `usage` for one in use anyway; `state` if the target has the state, or cannot be read.
  * What it returns throws `busy`, `interrupted`, and `state` if a move has begun or ended since
  */
 export async function prepareClaim(
@@ -141,9 +141,9 @@ export async function prepareClaim(
   const unknown = (error: unknown): null => {
     const { code, message, facts } = asVaultError(error);
     const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
-    // It answers, and may have the vaults.
-    const hint = "have the role let in there, to look; or see that nothing answers there any more";
-    if (isKeptOut(error))
+    // What is there may have the vaults.
+    const hint = "have this machine let in there, to look; or see that nothing is there any more";
+    if (!isAbsent(error))
       throw new VaultError(code, `${why}; nothing was changed`, { hint, ...facts });
     warn(why);
     return null;

@@ -3,8 +3,10 @@ import { command } from "../../../src/way.ts";
 import { describe, expect, it } from "vitest";
 import { VaultError } from "../../../src/errors.ts";
 import type { Store } from "../../../src/exchange/ports.ts";
+import { absent } from "../../../src/store/postgres/errors.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
+import { waysToEnd } from "../../../src/store/whole/marks.ts";
 import { moveState, prepareClaim } from "../../../src/store/whole/move.ts";
 import type { StoredWhole, WholePlace } from "../../../src/store/whole/stored-whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
@@ -100,7 +102,7 @@ const [fenced, marked] = [1, 2];
 const unanswered = async (place: StoredWhole): ReturnType<typeof prepareClaim> =>
   await prepareClaim(
     place,
-    async () => await Promise.reject(new Error("gone")),
+    async () => await Promise.reject(new VaultError("state", "gone", { cause: absent })),
     () => undefined,
   );
 
@@ -208,6 +210,19 @@ describe.each([
       else expect(failed).toBe(full);
     },
   );
+
+  it("that finds its target gone after its fence says that the state rests, and how it goes on", async () => {
+    const { state, from, to } = await sides();
+    const away = new VaultError("state", "cannot be reached");
+    let reads = 0;
+    const read: WholePlace["read"] = async (work) =>
+      (reads += 1) === 1 ? await to.place.read(work) : await Promise.reject(away);
+    const going = Object.assign(hooked(to.place, 0, {}), { read });
+    await expect(moveState(from.place, going, patient(state.clock))).rejects.toMatchObject({
+      message: expect.stringContaining("is not used until its move is finished") as string,
+      facts: { next: waysToEnd(from.place.shown, to.place.shown) },
+    });
+  });
 });
 
 describe("two machines that move into one shared state", () => {
