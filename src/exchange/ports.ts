@@ -146,14 +146,15 @@ export interface VaultSession {
   recordIntent(intent: Intent): Promise<void>;
   /**
    * Records how the call of ① ended that was not accepted, and with that what it counts. `none`, or `success` that cannot be used: intent
-   * stays. `free`: intent → discarded. `no-starts`, `refused`: intent → rejected. The combination is refused then, and what began with its
-   * pair and is started, held or expired becomes in doubt.
+   * stays. `free`: intent → discarded. `no-starts`, `refused`: intent → rejected. The combination is refused then; if it `isAsStored`, so is
+   * its pair, and what began with that and is started, held or expired becomes in doubt.
    */
   noteOutcome(
     exchangeId: string,
     outcome: StartOutcome,
     error: ErrorNote,
     combination?: string,
+    isAsStored?: boolean,
   ): Promise<void>;
   /**
    * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. What was

@@ -67,7 +67,8 @@ export function refusalError(
     case "refused": {
       const before = `the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before`;
       const why = explainRefusal(vault);
-      return notSent(why === null ? before : `${before}. ${why}`, { next: [importOf(uuid)] });
+      const more = { next: [importOf(uuid)], hint: asStored(vault, circumstances) };
+      return notSent(why === null ? before : `${before}. ${why}`, more);
     }
     case "no-credentials":
       return noCredentials(uuid);
@@ -113,9 +114,16 @@ export function afterRefusal(
   const next = waysOn(vault, circumstances);
   return new VaultError(code, `${why}${more}`, {
     ...facts,
+    hint: asStored(vault, circumstances),
     next: next.length > 0 ? next : facts.next,
   });
 }
+
+/** What helps where a plain read would send other credentials, or what is stored beside them; else undefined. */
+const asStored = (vault: VaultRecord, circumstances: Circumstances): string | undefined =>
+  nextAction(vault, aRead, circumstances).do === "start"
+    ? "what is stored is sent without --credentials, --generation, --hashed-pin, --device and --kind"
+    : undefined;
 
 /** Why the guard would refuse a plain read, as exit 8 says it; null if it would not. */
 export function refusedByGuard(vault: VaultRecord, circumstances: Circumstances): string | null {

@@ -144,6 +144,25 @@ describe.concurrent("what goes beside a pair", () => {
     },
   );
 
+  it("a hashedPin that is refused says nothing of the pair", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    await machine.ok(...firstGetArgs(machine, lab.vault));
+    const get = ["get", uuid, "--hashed-pin", `@${machine.file("pin", "d3Jvbmc=")}`, "--json"];
+    const refused = await machine.vault(...get);
+    expectError(refused, "rejected", /^the service refused/);
+    expect(errorOf(refused).hint).toMatch(/without .*--hashed-pin/);
+    const again = await machine.vault(...get);
+    expectError(again, "guard", /refused generation \d of vault \S+ before$/);
+    expect(errorOf(again).hint).toMatch(/without .*--hashed-pin/);
+    expect(lab.service.sandbox.requests()).toHaveLength(3);
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", failedAttempts: 1 });
+    await machine.ok("status", uuid, "--fail-on", "any");
+    await machine.ok("get", uuid);
+    await expectInStep(lab, machine, uuid);
+  });
+
   it("a given pair that differs from the stored one needs --force", async () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;

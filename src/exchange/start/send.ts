@@ -98,7 +98,7 @@ async function sendStart(
   soFar: SoFar,
 ): Promise<StartSuccess | null | undefined> {
   const { clock, session, signal } = context;
-  const { uuid, operation, kind, exchangeId, generation, sole } = start;
+  const { uuid, operation, kind, exchangeId, generation, sole, combination, isAsStored } = start;
   const { force } = soFar.wish;
   const record = async (seen: Seen): Promise<void> =>
     await session.recordIntent({ ...start, seen: force ? null : seen });
@@ -130,7 +130,7 @@ async function sendStart(
   const { is, code, cause } = meaning;
   await noteStart(context.breaker, seen, reply, meaning);
   const error = { code: is === "gone" ? is : code, message: context.redact(cause) };
-  await session.noteOutcome(exchangeId, meaning.start, error, start.combination);
+  await session.noteOutcome(exchangeId, meaning.start, error, combination, isAsStored);
   if (code === "rejected") {
     soFar.tried.push(generation);
     Object.assign(soFar, soFarNothing, { refusal: refusal(meaning, uuid, generation) });

@@ -127,6 +127,8 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
 export interface ChosenStart extends StartCall, Omit<Intent, "seen"> {
   /** What the service accepts or refuses, as `combinationOf` names it. */
   combination: string;
+  /** With the hashedPin, device and kind that are stored: only then a refusal is of the credentials. */
+  isAsStored: boolean;
 }
 
 /**
@@ -151,6 +153,10 @@ export async function chosenStart(
   const device = isOnline(kind) ? (start.device ?? accepted ?? undefined) : undefined;
   if (!start.force) guardDevice(vault, device);
   const exchangeId = newId(context.clock, vault.last?.id);
+  const isAsStored =
+    kind === vault.kind &&
+    hashedPin === stored.hashedPin &&
+    (device === undefined || isDeepStrictEqual(device, accepted));
   return {
     step: "start",
     exchangeId,
@@ -164,12 +170,8 @@ export async function chosenStart(
     newVault,
     run,
     combination: combinationOf(uuid, kind, credentials, device),
-    // Proven with this pin, device and kind.
-    sole:
-      sole &&
-      kind === vault.kind &&
-      hashedPin === stored.hashedPin &&
-      (device === undefined || isDeepStrictEqual(device, accepted)),
+    isAsStored,
+    sole: sole && isAsStored,
   };
 }
 

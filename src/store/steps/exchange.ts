@@ -44,6 +44,7 @@ export function noteOutcome(
   outcome: StartOutcome,
   error: ErrorNote,
   combination?: string,
+  isAsStored = true,
 ): void {
   const row = rows.exchangeIn(exchangeId, ["intent"]);
   const { baseGeneration: generation } = row;
@@ -56,6 +57,8 @@ export function noteOutcome(
   if (!isRefused) return;
   const base = rows.generation(generation);
   if (combination !== undefined) rows.refusals.set(combination, base?.fingerprint ?? null);
+  // With another hashedPin, device or kind it says nothing of the pair.
+  if (!isAsStored) return;
   if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
 }
