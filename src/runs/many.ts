@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { VaultNames } from "../cli/vault-name.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
-import { beforeStart, type Circumstances } from "../exchange/next-action.ts";
+import { beforeStart, nextAction, type Circumstances } from "../exchange/next-action.ts";
 import { refusalError, waysOn } from "../exchange/refusals.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
@@ -14,7 +14,7 @@ import { readList, startOf } from "../input/list.ts";
 import { learnAll, readForAll } from "../input/read-start.ts";
 import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
-import type { Operation } from "../protocol/endpoints.ts";
+import { isOnline, type Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
 import { Report, type Outcome, type ReportOptions, type SkipReason } from "./report.ts";
@@ -120,15 +120,19 @@ function whySkipped(
   ): Outcome => ({ ok: false, skipped, error: new VaultError(code, message, { next }) });
   if (["locked", "gone"].includes(vault.lastError?.code ?? ""))
     return skip("locked", "locked", "the vault is locked, or gone");
-  const first = beforeStart(vault, start, circumstances);
+  const { kind, given, device, operation } = start;
+  // Of what is not stored, its turn decides.
+  const isAsStored = given === undefined && kind === vault.kind && !(isOnline(kind) && device);
+  const first = (isAsStored ? nextAction : beforeStart)(vault, start, circumstances);
   if (first?.do === "refuse") {
     const { code, message, facts } = refusalError(vault, first, start, circumstances);
     // The same line, of reads, would not drop an update.
-    const isOther = start.operation === "get" && vault.open?.operation === "update";
-    const reason = first.because === "held" ? "held" : "guard";
-    return skip(reason, code, message, isOther ? facts.next : undefined);
+    const isOther = operation === "get" && vault.open?.operation === "update";
+    if (first.because === "held")
+      return skip("held", code, message, isOther ? facts.next : undefined);
+    if (code === "guard") return skip("guard", code, message, facts.next);
   }
-  if (start.operation !== "get" || !vault.limited || isKept) return undefined;
+  if (operation !== "get" || !vault.limited || isKept) return undefined;
   const keeps = "another run with --out-dir or --exec keeps what limited vaults deliver";
   return skip("limited", "usage", "the number of its reads is limited", [
     noted(command`vault help many-vaults`, keeps),

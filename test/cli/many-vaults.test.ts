@@ -8,6 +8,7 @@ import {
   eventsOf,
   expectExit,
   expectInStep,
+  expectError,
   importAll,
   manyVaults,
   offlineCard,
@@ -130,6 +131,28 @@ describe("vault get of many", () => {
     await machine.ok("get", "v2", "v3", "--dry-run");
     const field = await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls");
     expect(field).toMatchObject({ code: 0, stdout: "4" });
+  });
+
+  it("skips what the guard would refuse, whatever the reason is", async () => {
+    const { lab, machine, uuids } = await five();
+    const [refused = "", last = ""] = uuids;
+    await machine.ok("forget", refused, "--yes");
+    const wrong = machine.given({ encryptedData: "bm8=", payload: "bm8=" }, lab.vault.kind);
+    expectError(await machine.vault("get", refused, ...wrong, "--json"), "rejected");
+    await machine.ok("guard", last, "--reset", "--starts", "3");
+    const skipped = [
+      { uuid: refused, reason: "guard" },
+      { uuid: last, reason: "guard" },
+    ];
+    const sent = lab.service.sandbox.requests().length;
+    const line = ["get", ...uuids, "--exec", "cat > /dev/null"];
+    const plan = await machine.vault(...line, "--dry-run", "--json");
+    expectExit(plan, 16);
+    expect(JSON.parse(plan.stdout)).toMatchObject({ plan: { vaults: 3, calls: 6, skipped } });
+    const result = await machine.vault(...line, "-o", "ndjson");
+    expectExit(result, 16);
+    expect(summaryOf(result)).toMatchObject({ done: 3, failed: 0, skipped: 2, calls: 6 });
+    expect(lab.service.sandbox.requests().length).toBe(sent + 6);
   });
 });
 
