@@ -9,7 +9,7 @@ import {
   openLab,
   warmLab,
 } from "../support/lab.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 
 const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
 
@@ -161,6 +161,24 @@ describe.concurrent("what goes beside a pair", () => {
     await machine.ok("status", uuid, "--fail-on", "any");
     await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
+  });
+
+  it("a refusal with a first device, or a newer version of one, is of the pair", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid, kind, credentials, device } = lab.vault;
+    const refusedWith = async (machine: Machine, sent: object | undefined): Promise<void> => {
+      const line = ["get", uuid, "--device", `@${machine.file("device", sent)}`, "--json"];
+      expectError(await machine.vault(...line), "rejected");
+      expect(await machine.status(uuid)).toMatchObject({ status: "rejected", failedAttempts: 1 });
+    };
+    const machine = lab.machine();
+    await machine.ok("import", uuid, ...machine.given({ ...credentials, payload: "bm8=" }, kind));
+    await refusedWith(machine, device);
+    const first = lab.machine();
+    await first.ok(...firstGetArgs(first, lab.vault));
+    const copy = first.copy();
+    await first.ok("get", uuid);
+    await refusedWith(copy, { ...device, browserVersion: "140.0" });
   });
 
   it("a given pair that differs from the stored one needs --force", async () => {

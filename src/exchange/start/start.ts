@@ -127,7 +127,7 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
 export interface ChosenStart extends StartCall, Omit<Intent, "seen"> {
   /** What the service accepts or refuses, as `combinationOf` names it. */
   combination: string;
-  /** With the hashedPin, device and kind that are stored: only then a refusal is of the credentials. */
+  /** No other hashedPin, device or kind than those that are stored, if any: then a refusal is of the credentials. */
   isAsStored: boolean;
 }
 
@@ -151,12 +151,12 @@ export async function chosenStart(
   });
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   const device = isOnline(kind) ? (start.device ?? accepted ?? undefined) : undefined;
-  if (!start.force) guardDevice(vault, device);
+  const other = otherDevice(vault, device);
+  if (other !== null && !start.force) throw wrongDevice(uuid, other);
   const exchangeId = newId(context.clock, vault.last?.id);
+  const isPin = hashedPin === stored.hashedPin;
   const isAsStored =
-    kind === vault.kind &&
-    hashedPin === stored.hashedPin &&
-    (device === undefined || isDeepStrictEqual(device, accepted));
+    kind === vault.kind && other === null && (isPin || stored.hashedPin === undefined);
   return {
     step: "start",
     exchangeId,
@@ -171,7 +171,8 @@ export async function chosenStart(
     run,
     combination: combinationOf(uuid, kind, credentials, device),
     isAsStored,
-    sole: sole && isAsStored,
+    // Proven with this very pin and device.
+    sole: sole && isAsStored && isPin && (!device || isDeepStrictEqual(device, accepted)),
   };
 }
 
@@ -192,16 +193,19 @@ export async function refusedNow(
   return refused;
 }
 
-/** @throws `guard` if the device differs from the one last accepted: of the newest proven credentials or, in a restored state, of the current ones */
-function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefined): void {
+/** The device last accepted, if this is another: of the newest proven credentials or, in a restored state, of the current ones. */
+function otherDevice({ generations }: VaultRecord, device: Device | undefined): Device | null {
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
   const accepted = last?.device ?? null;
-  if (accepted === null || device === undefined) return;
-  const { browserType, osType } = accepted;
-  if (browserType === device.browserType && osType === device.osType) return;
+  const isSame =
+    accepted?.browserType === device?.browserType && accepted?.osType === device?.osType;
+  return device === undefined || isSame ? null : accepted;
+}
+
+function wrongDevice(uuid: string, { browserType, osType }: Device): VaultError {
   const message = `not sent: vault ${uuid} was read with another device (${JSON.stringify({ browserType, osType })})`;
   const hint = "leave --device out to send the accepted one, or use --force";
-  throw new VaultError("guard", message, { uuid, hint });
+  return new VaultError("guard", message, { uuid, hint });
 }
 
 /** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */
