@@ -18,6 +18,12 @@ export class CliCommand extends CommanderCommand {
   /** Empty for one that is only listed. */
   descriptor: Command = { examples: [] };
   declare commands: readonly CliCommand[];
+  declare parent: CliCommand | null;
+
+  /** Its own options, then those of the commands above it. */
+  get allOptions(): CliOption[] {
+    return [...(this.options as CliOption[]), ...(this.parent?.allOptions ?? [])];
+  }
 
   /** The command that words name, each below the one before; undefined where one of them names none. */
   at(words: readonly string[]): CliCommand | undefined {
@@ -191,14 +197,15 @@ export const pathOf = (command: CommanderCommand): string[] =>
 
 /** commander's error about a command as ours. */
 const usageError = (command: CliCommand, code: string, message: string): VaultError =>
-  new VaultError("usage", messageOf(code, message, pathOf(command).join(" ")), {
-    next: waysOf(command),
-  });
+  new VaultError("usage", messageOf(code, message, command), { next: waysOf(command) });
 
 /** commander's message, without values, which may be secrets, and options by their names alone. */
-function messageOf(code: string, message: string, called: string): string {
+function messageOf(code: string, message: string, command: CliCommand): string {
   if (code === "commander.help") return "a command is missing";
-  if (code === "commander.excessArguments") return `too many arguments for ${called}`;
+  if (code === "commander.excessArguments")
+    return `too many arguments for ${pathOf(command).join(" ")}`;
+  const [, flag = ""] = /unknown option '(--[^=']+)=/.exec(message) ?? [];
+  if (command.allOptions.some(({ long }) => long === flag)) return `${flag} takes no value`;
   return message
     .replace(/^error: /, "")
     .replace(/(unknown option '[^=]*)=.*'(?=\n|$)/s, "$1'")

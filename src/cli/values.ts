@@ -39,16 +39,16 @@ export const runName = valueOf(
   (value) => /^[\w.-]{1,64}$/.test(value),
 );
 
-export const wholeNumber = valueOf(
-  "must be a whole number of at least 1, such as 3",
-  (value) => /^[1-9]\d{0,8}$/.test(value),
-  Number,
-);
+const numberOf = (rule: string, pattern: RegExp) =>
+  valueOf(rule, (value) => pattern.test(value), Number);
 
-export const count = valueOf(
+export const wholeNumber = numberOf(
+  "must be a whole number of at least 1, such as 3",
+  /^[1-9]\d{0,8}$/,
+);
+export const count = numberOf(
   "must be a whole number of at least 0, such as 1",
-  (value) => /^(?:0|[1-9]\d{0,8})$/.test(value),
-  Number,
+  /^(?:0|[1-9]\d{0,8})$/,
 );
 
 export const port = valueOf(

@@ -22,7 +22,7 @@ import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import { againOf, waysOn } from "../exchange/refusals.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
 import { askVault } from "../input/ask.ts";
-import { isMany, manyFlags } from "../input/flags.ts";
+import { manyBy, manyFlags } from "../input/flags.ts";
 import { nameOf, readList } from "../input/list.ts";
 import type { Io } from "../parts/basics.ts";
 import type { Local } from "../parts/state.ts";
@@ -46,8 +46,6 @@ interface Result {
 }
 
 const flags = {
-  ...manyFlags,
-  "--all": { ...manyFlags["--all"], help: "every pending exchange" },
   "--exchange <id>": {
     help: "this exchange and no other: exit 6 if it was discarded or has expired",
     conflicts: [...ofMany, "token"],
@@ -67,6 +65,8 @@ const flags = {
     choices: operations,
     requires: ["token"],
   },
+  ...manyFlags,
+  "--all": { ...manyFlags["--all"], help: "every pending exchange" },
 } as const satisfies Flags;
 
 type AckOptions = OptionValues<typeof flags> & { vaults: readonly string[] };
@@ -80,12 +80,13 @@ export const ack = command({
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
   async run(app, options) {
     const { vaults, token, exchange } = options;
-    if ((token ?? exchange) !== undefined && vaults.length !== 1)
-      throw new VaultError("usage", "--token and --exchange require one vault", {
+    const ofOne = token === undefined ? exchange && "--exchange" : "--token";
+    if (ofOne !== undefined && vaults.length !== 1)
+      throw new VaultError("usage", `${ofOne} requires one vault`, {
         next: [wayTo`vault ack --help`],
       });
     const result: Result = { acknowledged: [], failed: [] };
-    const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
+    const acknowledge = manyBy(options) === undefined ? acknowledgeOne : acknowledgeMany;
     const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
     const isAnything =
       failure === undefined || result.acknowledged.length + result.failed.length > 0;

@@ -122,7 +122,7 @@ const ofKind = [
   ["hashedPin", "--hashed-pin", true],
 ] as const;
 
-/** @throws `usage` for what does not belong to the kind, `invalid-input` for an expiry date that has passed */
+/** @throws `usage` for what does not belong to the kind, `invalid-input` for an expiry date that is none, or has passed */
 function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
   checkContentsOptions(options, kind);
   const { expiryDate } = options;
@@ -131,13 +131,13 @@ function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
       throw new VaultError(
         "usage",
         `${flag} is for ${online ? "online" : "offline"} vaults only; nothing was sent`,
-        { hint: `leave it out, or choose another --kind: ${kindList}` },
+        { hint: "leave it out, or choose another --kind" },
       );
   if (expiryDate !== undefined && (fields.instant(expiryDate) ?? 0) <= now)
     throw new VaultError(
       "invalid-input",
-      `--expiry-date: ${expiryDate} has passed, and the service would delete the vault immediately`,
-      { hint: "nothing was sent; use a future date, such as 2029-04-30T00:00:00Z" },
+      "--expiry-date: must be a future date-time (ISO 8601), such as 2029-04-30T00:00:00Z",
+      { hint: "nothing was sent; the service deletes the vault then" },
     );
 }
 

@@ -5,7 +5,7 @@ import {
   exchangeFlags,
   outFlag,
   deliveryFlags,
-  isMany,
+  manyBy,
   manyFlags,
   runFlag,
 } from "../input/flags.ts";
@@ -41,7 +41,7 @@ export const get = command({
     // Elsewhere than to standard output, or not at all.
     const isElsewhere = [options.out, options.outDir, options.exec].some((it) => it !== undefined);
     if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout);
-    if (!isMany(options)) return await runOne(app, options, "get");
+    if (manyBy(options) === undefined) return await runOne(app, options, "get");
     return await (await import("../runs/many.ts")).runMany(app, options, "get");
   },
 });

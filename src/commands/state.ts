@@ -133,8 +133,7 @@ const backup = command({
 const restore = command({
   description:
     "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
-    "Reports what became of each vault. " +
-    "Safe to interrupt; run it again.",
+    "Reports what became of each vault. Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup" } },
   options: {
     "--backup-key <secret>": "key of the backup, if the state has another one: @FILE, -, env:NAME",

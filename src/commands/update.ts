@@ -1,5 +1,5 @@
 import { command, vaultsArgument } from "../cli/command.ts";
-import { contentsFlags, exchangeFlags, isMany, manyFlags, runFlag } from "../input/flags.ts";
+import { contentsFlags, exchangeFlags, manyBy, manyFlags, runFlag } from "../input/flags.ts";
 import { runOne } from "../runs/one.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
@@ -22,7 +22,7 @@ export const update = command({
     "vault update --from cards.ndjson --run new-cards",
   ],
   async run(app, options) {
-    if (!isMany(options)) return await runOne(app, options, "update");
+    if (manyBy(options) === undefined) return await runOne(app, options, "update");
     return await (await import("../runs/many.ts")).runMany(app, options, "update");
   },
 });

@@ -53,12 +53,12 @@ export async function answer(
 async function offer(program: CliCommand, words: readonly string[], look: Look): Promise<Offer> {
   const current = words.at(-1) ?? "";
   const place = locate(program, words.slice(0, -1));
-  const { awaits, command, operands, isEnded, path } = place;
+  const { awaits, command, operands, isEnded } = place;
   if (awaits !== undefined) return await values(awaits, "", current, place, look);
   if (!isEnded && current.startsWith("-")) {
     const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
     if (flag === undefined || value === undefined) return list(flags(place), current);
-    const option = optionsOf(path).find(({ long, required }) => long === flag && required);
+    const option = command.allOptions.find(({ long, required }) => long === flag && required);
     return option === undefined ? nothing : await values(option, `${flag}=`, value, place, look);
   }
   if (command.commands.length > 0)
@@ -103,7 +103,7 @@ function locate(program: CliCommand, words: readonly string[]) {
   }
   const [command = program] = path;
   const given: Given = command.optsWithGlobals();
-  const awaits = optionsOf(path).find((option) =>
+  const awaits = command.allOptions.find((option) =>
     [given[option.attributeName()]].flat().includes(cursor),
   );
   const isOperand = (word: string): boolean => word !== cursor && !/^-./.test(word);
@@ -116,9 +116,6 @@ function locate(program: CliCommand, words: readonly string[]) {
     given,
   };
 }
-
-const optionsOf = (path: readonly CliCommand[]): CliOption[] =>
-  path.flatMap(({ options }) => options as CliOption[]);
 
 /** What is declared, else what the name of the value tells: `<file>`. */
 function sourceOf(value: Argument | Option): ValueSource {

@@ -100,7 +100,7 @@ export class Program {
     if (ended === undefined) return;
     const { exitCode, signal, unread } = ended;
     if (signal !== null) throw failed(`${this.#name} was ended by ${signal}`);
-    if (exitCode !== 0) throw failed(`${this.#name} ended with exit code ${exitCode}`);
+    if (exitCode !== 0) throw failed(`${this.#name} exited with code ${exitCode}`);
     if (unread)
       throw failed(`${this.#name} did not read the whole document from its standard input`);
   }

@@ -29,17 +29,16 @@ export async function askVault(
   which: (record: VaultRecord) => boolean = () => true,
 ): Promise<string> {
   if (given !== undefined) return await vaultNamed({ io, state }, given);
+  const isImport = called === "import";
   if (!io.ask.isPossible) {
     const orAll = ["ack", "export", "get"].includes(called) ? ", or --all" : "";
-    throw new VaultError("usage", `a vault is missing (its UUID or label)${orAll}`, {
-      next: [
-        noted(command`vault status`, "lists the vaults"),
-        command`vault ${called.split(" ")} --help`,
-      ],
+    const what = isImport ? "(its UUID), or --file" : `(its UUID or label)${orAll}`;
+    const help = command`vault ${called.split(" ").slice(0, 1)} --help`;
+    throw new VaultError("usage", `a vault is missing ${what}`, {
+      next: isImport ? [help] : [noted(command`vault status`, "lists the vaults"), help],
     });
   }
   const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
-  const isImport = called === "import";
   const isLocal = ["export", "forget", "guard --reset"].includes(called);
   const known = (await (await state.store()).list()).filter(
     (record) =>

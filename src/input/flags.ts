@@ -36,12 +36,17 @@ export type ManyOptions = OptionValues<typeof manyFlags & typeof runFlag & typeo
   vaults: readonly string[];
 };
 
-/** Whether a command line is about many vaults: what is done with one alone has its own output. */
-export const isMany = (options: Partial<ManyOptions>): boolean =>
-  (options.vaults ?? []).length > 1 ||
-  Object.keys({ ...manyFlags, ...runFlag, ...deliveryFlags }).some(
-    (flag) => options[optionName(flag) as keyof ManyOptions] !== undefined,
-  );
+/** What makes a command line one about many vaults, if it is one: what is done with one alone has its own output. */
+export const manyBy = (options: Partial<ManyOptions>): string | undefined =>
+  (options.vaults ?? []).length > 1
+    ? "several vaults"
+    : firstGiven(Object.keys({ ...manyFlags, ...runFlag, ...deliveryFlags }), options);
+
+/** The first of these flags that is given, by its name alone. */
+export const firstGiven = (flags: readonly string[], options: object): string | undefined =>
+  flags
+    .find((flag) => options[optionName(flag) as keyof typeof options] !== undefined)
+    ?.replace(/ .*/, "");
 
 export const externalRefFlag = {
   "--external-ref <text>": {
@@ -123,6 +128,12 @@ export const contentsFlags = {
     conflicts: ["card", "cardNumber", "cardName", "expiry"],
   },
 } as const satisfies Flags;
+
+/** What says something about one vault; the rest is said of all alike. */
+export const flagsOfOne = Object.keys({ ...exchangeFlags, ...outFlag, ...contentsFlags }).filter(
+  (flag) =>
+    !/^--(?:kind|external-ref|no-ack|discard-pending|dry-run|with-credentials)\b/.test(flag),
+);
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 

@@ -8,8 +8,7 @@ import type { Start } from "../exchange/start/start.ts";
 import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/pass-on.ts";
 import { confirmUpdate } from "../input/ask.ts";
-import { optionName } from "../cli/command.ts";
-import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
+import { firstGiven, flagsOfOne, manyBy, type VaultsOptions } from "../input/flags.ts";
 import { readList, startOf } from "../input/list.ts";
 import { learnAll, readForAll } from "../input/read-start.ts";
 import type { Remote } from "../parts/service.ts";
@@ -139,22 +138,17 @@ function whySkipped(
   ]);
 }
 
-/** What is said of all vaults alike; anything else is about one. */
-const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
-
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
 function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
-  for (const flag of Object.keys({ ...exchangeFlags, ...outFlag, ...contentsFlags })) {
-    const name = optionName(flag);
-    if (!ofAll.includes(name) && options[name as keyof VaultsOptions] !== undefined)
-      throw new VaultError("usage", `${flag.split(" ")[0]} is for one vault only`, {
-        hint: "leave it out, name one vault, or put it into the lines of --from",
-        next: [command`vault help many-vaults`],
-      });
-  }
+  const flag = firstGiven(flagsOfOne, options);
+  if (flag !== undefined)
+    throw new VaultError("usage", `${flag} is for one vault only, not with ${manyBy(options)}`, {
+      hint: "leave one of them out, or put it into the lines of --from",
+      next: [command`vault help many-vaults`],
+    });
   if (operation === "get" || options.from !== undefined) return;
   throw new VaultError("usage", "--from is missing: the contents of many vaults come from a list", {
     hint: 'the list has lines such as {"uuid":"…","card":{…}}',

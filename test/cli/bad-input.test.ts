@@ -162,10 +162,13 @@ const badInputs = rows(String.raw`
 2 | ONLINE_NOTE --max-usage 3 | --max-usage is for offline vaults only | --kind
 2 | ONLINE_NOTE | device | --device @FILE
 3 | ONLINE_NOTE --hashed-pin env:BAD_PIN | --hashed-pin.*base64 | c2Vj
-3 | NOTE --expiry-date 2020-01-01T00:00:00Z | --expiry-date.*has passed | 2029-04-30T
+3 | NOTE --expiry-date 2020-01-01T00:00:00Z | --expiry-date: must be a future date-time | 2029-04-30T
+3 | NOTE --expiry-date 2029-04-30 | --expiry-date: must be a future date-time | 2029-04-30T
 3 | NOTE --max-usage 0 | --max-usage.*at least 1 | such as 3
 2 | info UUID | --kind is needed | generic/offline
 2 | info | a vault is missing | vault info --help
+2 | import | a vault is missing .*, or --file\n | vault import --help
+2 | ack --exchange x | vault: --exchange requires one vault\n | vault ack --help
 2 | delete --yes | a vault is missing | vault delete --help`),
 );
 

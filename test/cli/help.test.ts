@@ -184,6 +184,8 @@ describe("what was probably meant", () => {
     ["sandbox rehearse --check x sh", "the program to run comes after --", / rehearse -- CMD\n/],
     ["run x --env N=label env -i", "unknown option '-i'", /next: vault run VAULT -- CMD\n/],
     ["run x --stdin cat", "the program to run comes after --", /next: vault run VAULT -- CMD\n/],
+    ["get --json=true", "--json takes no value\n", /next: vault get --help\n/],
+    ["get --no-ack=1", "--no-ack takes no value\n", /next: vault get --help\n/],
     ["help gte", "there is no command or topic 'gte'", / {2}next: vault --help\n/],
     ["help sandbox ls", "there is no command or topic 'sandbox ls'", / {2}next: vault --help\n/],
   ])("%s", async (line, message, meant) => {

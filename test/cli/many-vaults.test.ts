@@ -53,13 +53,14 @@ describe("vault get of many", () => {
     [
       "--credentials",
       ["get", "v1", "v2", "--credentials", "{}"],
-      /--credentials is for one vault only\n {2}hint: .* put it into the lines of --from/,
+      /--credentials is for one vault only, not with several vaults\n {2}hint: .* put it into the lines of --from/,
     ],
     [
       "--out",
       ["get", "v1", "v2", "--out", "x"],
-      /--out is for one vault only\n {2}hint: leave it out/,
+      /--out is for one vault only, not with several vaults\n {2}hint: leave one/,
     ],
+    ["one vault and its program", ["get", "v1", "--out", "x", "--exec", "cat"], /with --exec\n/],
     ["contents", ["update", "--all", "--card-name", "Ada"], /--card-name is for one vault only/],
     ["no contents", ["update", "v1", "v2"], /the contents of many vaults come from a list/],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],

@@ -84,7 +84,7 @@ describe.concurrent("vault run", () => {
   });
 
   it.each([
-    ["ends with another code", "exit 3", /^sh ended with exit code 3; the new/],
+    ["ends with another code", "exit 3", /^sh exited with code 3; the new/],
     ["is ended by a signal", "kill -KILL $$", /^sh was ended by SIGKILL; the new/],
   ])("holds the exchange of a program that %s, and leads on", async (_, script, why) => {
     const made = await prepare();
