@@ -22,7 +22,7 @@ export type Row = Record<string, unknown>;
 export type Query = (statement: Statement) => Promise<Row[]>;
 
 /** How long a statement of an operation on the whole state may take, in milliseconds. */
-const wholeMs = 600_000;
+const wholeMs = 60_000;
 
 /** How long to wait for a server that has gone away, in milliseconds: as long as a lease. */
 const awayMs = 15_000;
@@ -108,11 +108,8 @@ class Connection extends pg.Client {
   async send(statements: readonly Statement[], mayTakeMs: number): Promise<pg.QueryResult<Row>[]> {
     if (this.dead !== null) throw new AnswerLost(this.#address, this.dead.message);
     const { stream } = (this as unknown as Wire).connection;
-    const timer = setTimeout(() => {
-      this.dead ??= new Error("no answer in time");
-      // A query that is not answered must not be answered later.
-      stream.destroy();
-    }, mayTakeMs);
+    // A query that is not answered must not be answered later.
+    const timer = setTimeout(() => this.cut(new Error("no answer in time")), mayTakeMs);
     const noticed = this.#notices.length;
     // In one piece: `pg` writes five times for each.
     stream.cork();
@@ -130,6 +127,12 @@ class Connection extends pg.Client {
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 
+  /** Ends it at once; returns why it has ended. */
+  cut(reason: Error): Error {
+    (this as unknown as Wire).connection.stream.destroy();
+    return (this.dead ??= reason);
+  }
+
   close(): void {
     this.dead ??= new Error("the connection was closed");
     void this.end().catch(() => undefined);
@@ -140,9 +143,7 @@ class Connection extends pg.Client {
     const code = codeOf(reason);
     if (reason instanceof pg.DatabaseError && !fatal.test(code))
       return refusal(this.#address, code, reason);
-    this.dead ??= reason;
-    (this as unknown as Wire).connection.stream.destroy();
-    return new AnswerLost(this.#address, this.dead.message);
+    return new AnswerLost(this.#address, this.cut(reason).message);
   }
 }
 
@@ -204,26 +205,32 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction, statement by statement; each may be slow. `begin` sets isolation.
-   * @throws {AnswerLost} if the transaction may have been committed
+   * Runs work in one transaction, statement by statement; each may be slow.
+   * @throws {AnswerLost} if the transaction may have been committed; the reason of an interruption
    * @throws what the work throws; then nothing was changed
    */
-  async converse<T>(begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+  async converse<T>(isolation: string, work: (query: Query) => Promise<T>): Promise<T> {
+    const signal = this.#waiting?.signal;
+    signal?.throwIfAborted();
     // Of its own: on the others several requests are under way.
     const connection = await this.#open();
+    const stop = (): Error => connection.cut(new Error("it was interrupted"));
     const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> =>
       (await connection.send([statement], wholeMs))[0];
+    signal?.addEventListener("abort", stop);
     try {
-      await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
-      await run({ sql: durable });
+      const begin = { sql: `BEGIN ISOLATION LEVEL ${isolation}` };
+      await connection.send([begin, { sql: durable }], this.address.patienceMs);
       const result = await work(async (statement) => (await run(statement))?.rows ?? []);
       this.#expectCommitted(await run({ sql: "COMMIT" }));
       return result;
     } catch (error) {
       // Nothing is locked any more when this returns.
       if (connection.dead === null) await run({ sql: "ROLLBACK" }).catch(() => undefined);
+      signal?.throwIfAborted();
       throw error;
     } finally {
+      signal?.removeEventListener("abort", stop);
       connection.close();
     }
   }

@@ -25,8 +25,8 @@ export async function moveState(
   const rests = async (cause: unknown): Promise<never> => {
     // What its fence means, unless that is open again.
     const left = await marksAt(from).catch(() => ({ fence }));
-    if (!(cause instanceof VaultError) || left?.fence?.move !== fence.move) throw cause;
-    const { code, message, facts } = cause;
+    if (left?.fence?.move !== fence.move) throw cause;
+    const { code, message, facts } = asVaultError(cause);
     const why = `the state ${from.shown} is not used until its move is finished or given up`;
     const next = [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)];
     throw new VaultError(code, `${message}; ${why}`, { ...facts, next });
@@ -134,10 +134,6 @@ export async function prepareClaim(
     if (seen !== null && move !== null && taken.includes(move.move))
       throw notHere(shown, seen, true);
   };
-  const look = async (location: string) => {
-    const place = await placeAt(location);
-    return { place, marks: await marksAt(place) };
-  };
   const unknown = (error: unknown): null => {
     const { code, message, facts } = asVaultError(error);
     const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
@@ -148,11 +144,12 @@ export async function prepareClaim(
     warn(why);
     return null;
   };
-  const to = move && (await look(move.to).catch(unknown));
-  if (to?.marks) checkTaken(to.marks);
+  const place = move && (await placeAt(move.to).catch(unknown));
+  const there = place && (await marksAt(place).catch(unknown));
+  if (there !== null) checkTaken(there);
   return async (waiting) => {
-    if (move !== null && to?.marks?.state === move.target)
-      await to.place.transact("move", waiting, async (target) => {
+    if (move !== null && there?.state === move.target)
+      await place?.transact("move", waiting, async (target) => {
         checkTaken(target.marks);
         await target.mark({ canceled: [...target.marks.canceled, move.move] });
       });

@@ -2,7 +2,11 @@ import type { EventEmitter } from "node:events";
 import pg from "pg";
 import { expect, it, vi } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
+import { parseAddress } from "../../../src/store/postgres/address.ts";
+import { Database } from "../../../src/store/postgres/database.ts";
 import { held, imported, intent, known, pair, uuid } from "../../contract/store-fixture.ts";
+import { postgres } from "../../support/postgres.ts";
+import { tcpProxy } from "../../support/proxies.ts";
 import { sharedState } from "../../support/shared-state.ts";
 
 /** The pipe of the next query breaks when it is sent. */
@@ -98,4 +102,21 @@ it("many transactions at a time share one connection, which is made anew where i
   expect((await state.store.list()).map(({ last }) => last?.id)).toEqual(sessions.map(() => "x1"));
   expect(connects()).toBe(before + 1);
   await Promise.all(sessions.map(async (session) => await session.release()));
+});
+
+it("a transaction of an operation on the whole state ends at an interruption, also where the server does not answer", async () => {
+  const { clock } = await sharedState();
+  const server = await postgres();
+  const proxy = await tcpProxy(server);
+  const location = server.location("any").replace(`:${server.port}/`, `:${proxy.port}/`);
+  const stop = new AbortController();
+  const waiting = { deadline: Number.POSITIVE_INFINITY, signal: stop.signal };
+  const database = new Database(parseAddress(location, {}), clock, waiting);
+  const ended = database.converse("READ COMMITTED", async (query) => {
+    proxy.cutAt(1, "stalled");
+    const answer = query({ sql: "SELECT 1" });
+    stop.abort(new Error("interrupted"));
+    await answer;
+  });
+  await expect(ended).rejects.toThrow(/^interrupted$/);
 });
