@@ -200,8 +200,8 @@ export class Report {
       skipped !== undefined ||
       ["locked", "guard", "rejected"].includes(code) ||
       (isHeld && !rest.argv.includes("--discard-pending")) ||
-      // Only a read finds out.
-      (code === "in-doubt" && operation === "ack");
+      // Only a read finds out, or begins anew.
+      (operation === "ack" && (code === "in-doubt" || facts.exchange?.state === "expired"));
     const same = this.#causes.get(what) ?? { count: 0, next: facts.next ?? [], stays };
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
   }

@@ -360,6 +360,18 @@ describe("a run", () => {
     for (const uuid of uuids) await expectInStep(lab, machine, uuid);
   });
 
+  it("of acknowledgements whose tokens have expired names the read that begins anew", async () => {
+    const { lab, machine } = await five();
+    await machine.ok("get", "v1", "--json", "--no-ack");
+    lab.clock.ahead = 86_400_000;
+    const left = await machine.vault("ack", "--all", "-o", "ndjson");
+    expectExit(left, 16);
+    expect(left.stderr).toMatch(
+      /1 failed \(service\); the same command line would not change that/,
+    );
+    expect(errorOf(left).help).toMatch(/^vault get \S+$/);
+  });
+
   it("says once what helps vaults that failed differently", async () => {
     const { machine } = await five();
     const fail = `cat > /dev/null; mkdir ${join(machine.home, "first")} && exit 1; exit 2`;
