@@ -14,8 +14,6 @@ export interface Wish {
   force: boolean;
   /** The stored credentials to send, in place of all that may be valid. */
   generation?: number | undefined;
-  /** Credentials that the command line has. */
-  given?: unknown;
   /** Hold the exchange after the delivery. */
   noAck?: boolean;
   /** Another program has a part in the delivery, and the end call waits for it. */
@@ -108,7 +106,9 @@ export function beforeStart(
     if (first === "end") return { do: "end", exchange: open };
     if (first !== "start") return refuse(first);
   } else if (wish.operation === "ack") return { do: "done" };
-  return isAllowed ? null : refuse("guard");
+  if (!isAllowed) return refuse("guard");
+  const waitsForEnd = wish.noAck === true || wish.takesTime === true;
+  return waitsForEnd && !wish.force && isLastToWait(vault, policy) ? refuse("last-start") : null;
 }
 
 /** What comes first while an exchange is open. A start drops it, or settles it if it is in doubt. */
@@ -163,8 +163,6 @@ function choose(vault: VaultRecord, wish: Wish, circumstances: Circumstances): N
     const mostTries = isRestored(vault) ? 1 : triesAtMost;
     if ((!force && !isClear) || tried.length >= mostTries) return refuse("choice", left);
   }
-  const waitsForEnd = wish.noAck === true || wish.takesTime === true;
-  if (waitsForEnd && !force && isLastToWait(vault, policy)) return refuse("last-start");
   return { do: "start", candidates: [first, ...others] };
 }
 

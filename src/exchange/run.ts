@@ -154,9 +154,6 @@ async function hold(
   return openExchange(await currentRecord(context), id);
 }
 
-/** What a person asks for; `discardPending`: delete it although an exchange is held. */
-type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "force">;
-
 /**
  * Deletes a locked vault (extended). The service asks for its credentials and counts wrong ones as failed attempts: it is a start with
  * another call, until it is known that nothing arrived. A call that may have arrived is never repeated. After a SUCCESS the vault's
@@ -165,11 +162,10 @@ type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "
  */
 export async function deleteVault(
   context: ExchangeContext,
-  request: DeleteRequest,
+  request: Pick<Start, "device" | "discardPending" | "externalRef" | "force">,
 ): Promise<Pick<Intent, "externalRef" | "generation" | "kind">> {
   const { session } = context;
-  const { uuid } = session;
-  const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
+  const start = { ...request, uuid: session.uuid, label: null, operation: "delete" } as const;
   const { start: sent } = await untilAccepted(context, start);
   await session.recordDeleted(sent.exchangeId);
   return sent;

@@ -79,6 +79,19 @@ describe.concurrent("--dry-run", () => {
     });
   });
 
+  it("raises it also of given credentials that are not recorded yet", async () => {
+    const { machine, uuid, kind, credentials } = await coldLab(offlineNote);
+    await machine.ok(
+      "import",
+      uuid,
+      ...machine.given({ encryptedData: "bm8=", payload: "bm8=" }, kind),
+    );
+    await machine.ok("guard", uuid, "--reset", "--starts", "3");
+    const get = ["get", uuid, ...machine.given(credentials), "--no-ack", "--json"];
+    expectError(await machine.vault(...get, "--dry-run"), "guard", /at once/);
+    expectError(await machine.vault(...get), "guard", /at once/);
+  });
+
   it("goes on from what settling would leave", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("end:drop-before");
