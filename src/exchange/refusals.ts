@@ -120,8 +120,8 @@ export function afterRefusal(
 }
 
 /** What helps where a plain read would send other credentials, or what is stored beside them; else undefined. */
-const asStored = (vault: VaultRecord, circumstances: Circumstances): string | undefined =>
-  nextAction(vault, aRead, circumstances).do === "start"
+const asStored = (vault: VaultRecord, { policy, clock }: Circumstances): string | undefined =>
+  nextAction(vault, aRead, { policy, clock }).do === "start"
     ? "what is stored is sent without --credentials, --generation, --hashed-pin, --device and --kind"
     : undefined;
 

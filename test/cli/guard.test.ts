@@ -181,6 +181,24 @@ describe.concurrent("what goes beside a pair", () => {
     await refusedWith(copy, { ...device, browserVersion: "140.0" });
   });
 
+  it.each([{ osType: "Windows" }, { browserVersion: "1.0" }])(
+    "a choice names all that may be valid, also what was refused with %o",
+    async (change) => {
+      const lab = await openLab(onlineCard);
+      const { uuid, kind, credentials, device } = lab.vault;
+      const machine = lab.machine();
+      const own = `@${machine.file("device", device)}`;
+      await machine.ok("import", uuid, ...machine.given(credentials, kind), "--device", own);
+      const other = `@${machine.file("other", { ...device, ...change })}`;
+      expectError(await machine.vault("get", uuid, "--device", other, "--json"), "rejected");
+      await machine.ok("import", uuid, ...machine.given(wrong(1)), "--device", own);
+      const choice = await machine.vault("get", uuid, "--json");
+      expectError(choice, "guard", /generations 2 \(imported\), 1 \(imported\)/);
+      expect(errorOf(choice).help).toMatch(/--generation 2 .*--generation 1 /);
+      await machine.ok("get", uuid, "--generation", "1");
+    },
+  );
+
   it("a given pair that differs from the stored one needs --force", async () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;

@@ -61,9 +61,10 @@ async function decide(
     return await chosenStart(context, vault, kind, action.candidates[0], start);
   if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
   const { afterRefusal, refusalError } = await import("../refusals.ts");
+  const circumstances = { ...context, refused: soFar.refused };
   throw refusal === undefined
-    ? refusalError(vault, action, wish, context)
-    : afterRefusal(vault, action, refusal, context);
+    ? refusalError(vault, action, wish, circumstances)
+    : afterRefusal(vault, action, refusal, circumstances);
 }
 
 /**

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList } from "../../protocol/endpoints.ts";
@@ -144,19 +143,12 @@ export async function chosenStart(
 ): Promise<ChosenStart> {
   const { uuid, operation, newVault, run } = start;
   const stored = await context.session.credentials(generation);
-  const hashedPin = start.hashedPin ?? stored.hashedPin;
-  const credentials = bareCredentials({
-    ...stored,
-    hashedPin: isOnline(kind) ? hashedPin : undefined,
-  });
+  const { credentials, device, combination } = sentAs(kind, stored, accepted, start);
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
-  const device = isOnline(kind) ? (start.device ?? accepted ?? undefined) : undefined;
-  const other = otherDevice(vault, device);
-  if (other !== null && !start.force) throw wrongDevice(uuid, other);
+  if (!start.force) guardDevice(vault, device);
   const exchangeId = newId(context.clock, vault.last?.id);
-  const isPin = hashedPin === stored.hashedPin;
-  const isAsStored =
-    kind === vault.kind && other === null && (isPin || stored.hashedPin === undefined);
+  const isOtherPin =
+    (start.hashedPin ?? stored.hashedPin) !== (stored.hashedPin ?? start.hashedPin);
   return {
     step: "start",
     exchangeId,
@@ -169,44 +161,57 @@ export async function chosenStart(
     device,
     newVault,
     run,
-    combination: combinationOf(uuid, kind, credentials, device),
-    isAsStored,
-    // Proven with this very pin and device.
-    sole: sole && isAsStored && isPin && (!device || isDeepStrictEqual(device, accepted)),
+    combination,
+    isAsStored: kind === vault.kind && !isOtherPin && !isOtherDevice(accepted, device),
+    // Proven with this very pin, device and kind.
+    sole: sole && combination === sentAs(vault.kind, stored, accepted, { uuid }).combination,
   };
+}
+
+/** Stored credentials as they are sent: with the hashedPin and device beside them that are given, else those that are stored. */
+function sentAs(
+  kind: Kind,
+  stored: Credentials,
+  accepted: Device | null,
+  given: Pick<Counted, "device" | "hashedPin" | "uuid">,
+) {
+  const hashedPin = isOnline(kind) ? (given.hashedPin ?? stored.hashedPin) : undefined;
+  const device = isOnline(kind) ? (given.device ?? accepted ?? undefined) : undefined;
+  const credentials = bareCredentials({ ...stored, hashedPin });
+  return { credentials, device, combination: combinationOf(given.uuid, kind, credentials, device) };
 }
 
 /** The generations that the service has refused as they would be sent now. */
 export async function refusedNow(
-  context: Parameters<typeof chosenStart>[0],
-  vault: VaultRecord,
+  { session }: Pick<ExchangeContext, "session">,
+  { generations }: VaultRecord,
   kind: Kind,
   start: Counted,
 ): Promise<Set<number>> {
-  const refusals = await context.session.refusals();
+  const refusals = await session.refusals();
   const refused = new Set<number>();
-  if (refusals.length === 0) return refused;
-  for (const one of vault.generations) {
-    const { combination } = await chosenStart(context, vault, kind, one, { ...start, force: true });
-    if (refusals.includes(combination)) refused.add(one.generation);
+  for (const { generation, device } of refusals.length > 0 ? generations : []) {
+    const { combination } = sentAs(kind, await session.credentials(generation), device, start);
+    if (refusals.includes(combination)) refused.add(generation);
   }
   return refused;
 }
 
-/** The device last accepted, if this is another: of the newest proven credentials or, in a restored state, of the current ones. */
-function otherDevice({ generations }: VaultRecord, device: Device | undefined): Device | null {
+/** @throws `guard` if the device differs from the one last accepted: of the newest proven credentials or, in a restored state, of the current ones */
+function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefined): void {
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
-  const accepted = last?.device ?? null;
-  const isSame =
-    accepted?.browserType === device?.browserType && accepted?.osType === device?.osType;
-  return device === undefined || isSame ? null : accepted;
-}
-
-function wrongDevice(uuid: string, { browserType, osType }: Device): VaultError {
+  if (!last?.device || !isOtherDevice(last.device, device)) return;
+  const { browserType, osType } = last.device;
   const message = `not sent: vault ${uuid} was read with another device (${JSON.stringify({ browserType, osType })})`;
   const hint = "leave --device out to send the accepted one, or use --force";
-  return new VaultError("guard", message, { uuid, hint });
+  throw new VaultError("guard", message, { uuid, hint });
 }
+
+/** A newer version, or more fonts, make no other device. */
+const isOtherDevice = (stored: Device | null, sent: Device | undefined): boolean =>
+  stored !== null &&
+  sent !== undefined &&
+  (stored.browserType !== sent.browserType || stored.osType !== sent.osType);
 
 /** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */
 export function combinationOf(
