@@ -74,7 +74,7 @@ type AckOptions = OptionValues<typeof flags> & { vaults: readonly string[] };
 /** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
 export const ack = command({
   description:
-    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange ended otherwise. Many vaults: vault help many-vaults.",
+    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange was not acknowledged. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
   options: flags,
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],

@@ -54,7 +54,7 @@ type ImportOptions = OptionValues<typeof flags> & { uuid?: string | undefined };
 
 const importVaults = command({
   description:
-    "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
+    "Add credentials to the state, even while an exchange is open. The former ones are kept until a start with the new ones succeeds.",
   arguments: {
     uuid: {
       term: "[uuid]",

@@ -38,7 +38,7 @@ export const init = command({
     "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
   options: {
     "--live": "production: show a banner and confirm updates",
-    "--force": "change a profile that has a service; what is not given stays",
+    "--force": "change a profile that has a service; settings that are not given stay",
   },
   examples: [
     "vault init",

@@ -31,13 +31,13 @@ export const run = command({
     "--env <name=field...>":
       "set a variable to a field of the document, as --field prints it; repeat it for more",
     "--stdin":
-      "pass the whole document, as get --json prints it but for the credentials, on standard input",
+      "pass the whole document on standard input, as get --json prints it, without the credentials",
     "--ack-after <duration>": {
       help: "acknowledge when the program has run that long, such as 10s: for a service",
       parse: parseDuration,
     },
     "--run <name>": {
-      help: "name of this delivery: what is done under it is not done again",
+      help: "name of this delivery: once it is done, it is not done again under this name",
       parse: runName,
     },
     ...passedFlag,
