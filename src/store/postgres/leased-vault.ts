@@ -111,7 +111,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
-    return await this.state.parts.database.transact(statements);
+    return await twice(async () => await this.state.parts.database.transact(statements));
   }
 
   /**

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import { AnswerLost } from "../../../src/store/postgres/errors.ts";
-import { imported, intent, known, started } from "../../contract/store-fixture.ts";
+import { imported, intent, known, pair, started } from "../../contract/store-fixture.ts";
 import { sharedState, type SharedState } from "../../support/shared-state.ts";
 
 let state: SharedState;
@@ -85,4 +85,11 @@ it("the last step of a vault, of which every answer is lost: no later one is mad
   spy.mockRestore();
   await expect(session.forget()).rejects.toMatchObject({ code: "busy" });
   expect(await state.store.locks()).toEqual([]);
+});
+
+it("what a step has to read is asked for again where the answer is lost: created credentials are nowhere else", async () => {
+  const { database } = state.store.parts;
+  vi.spyOn(database, "transact").mockRejectedValueOnce(new AnswerLost(database.address, "cut"));
+  await session.recordPair({ kind: "generic/offline", credentials: pair("created") });
+  expect((await known(session)).generations).toHaveLength(2);
 });
