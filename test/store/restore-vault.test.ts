@@ -123,6 +123,14 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     ],
     ["what is forgotten here", asItIs, (s) => s.forget(), "returned", ["B"], null],
     [
+      "what is forgotten here, and an import",
+      (s) => s.import("X"),
+      (s) => s.forget(),
+      "returned",
+      ["X", "B"],
+      null,
+    ],
+    [
       "what is forgotten and superseded here",
       asItIs,
       (s) => s.exchange("x2", "C").forget(),

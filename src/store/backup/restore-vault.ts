@@ -118,14 +118,11 @@ function join(
     // Whoever has the file has the pair.
     for (const own of rows.credentials) if (own.fingerprint === print) own.elsewhere = true;
     if (isHere.has(print) || rows.superseded.has(print)) continue;
+    const { createdAt, device, ended } = row;
     const standing = !isLive(row) ? "void" : isForgotten ? row.standing : "imported";
-    const added = rows.add(rows.openPair(row), {
-      standing,
-      device: row.device,
-      elsewhere: true,
-      placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
-    });
-    const { createdAt, ended } = row;
+    const behind = standing === "void" ? null : isNext(row) ? "successor" : "older";
+    const placed = isForgotten ? row.placed : behind;
+    const added = rows.add(rows.openPair(row), { standing, device, elsewhere: true, placed });
     const isRefused = row.refused || refused.has(print);
     update(added, { fingerprint: print, createdAt, ended, refused: isRefused });
   }

@@ -80,7 +80,13 @@ function importBehind(restore: Restore): void {
       ...each,
       number: (restore.fresh += 1),
       standing,
-      placed: standing === "imported" ? (isFirst ? "successor" : "older") : null,
+      placed: isForgotten
+        ? each.placed
+        : standing === "void"
+          ? null
+          : isFirst
+            ? "successor"
+            : "older",
       refused: each.refused || here.refused.includes(each.pair),
       proven: false,
       elsewhere: true,
