@@ -162,15 +162,11 @@ function reader(name: string, isMany: boolean, { choices, parse = text }: Partia
 }
 
 /**
- * What commander does not check: an option without one that it is about, or beside an argument.
+ * What commander does not check: an option without one that it is about, or beside an argument, or with the next flag for its value.
  * @throws `usage`
  */
 function checkTogether(command: CliCommand, given: Readonly<Record<string, unknown>>): void {
   const { arguments: terms = {} } = command.descriptor;
-  const refuse = (message: string): never => {
-    const next = [wayTo`${pathOf(command)} --help`];
-    throw new VaultError("usage", message, { next });
-  };
   const isGiven = (name: string): boolean =>
     ![undefined, false].includes(given[name] as undefined) &&
     given[name] !== "" &&
@@ -180,14 +176,18 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     const option = command.options.find((each) => each.attributeName() === name);
     return values?.from === "vaults" ? "a vault" : (term ?? option?.long ?? name);
   };
+  const flags = ["--help", ...command.allOptions.map(({ long }) => long)];
   for (const option of command.options as CliOption[]) {
     const name = option.attributeName();
     if (!isGiven(name)) continue;
+    if ([given[name]].flat().some((value) => flags.includes(value as string)))
+      command.error(`${named(name)} argument missing`);
     const { requires, conflictsWith: conflicts } = option;
     const missing = requires.filter((each) => !isGiven(each));
-    if (missing.length > 0) refuse(`${named(name)} requires ${missing.map(named).join(" and ")}`);
+    if (missing.length > 0)
+      command.error(`${named(name)} requires ${missing.map(named).join(" and ")}`);
     const other = conflicts.find((each) => each in terms && isGiven(each));
-    if (other !== undefined) refuse(`${named(name)} cannot be used with ${named(other)}`);
+    if (other !== undefined) command.error(`${named(name)} cannot be used with ${named(other)}`);
   }
 }
 
