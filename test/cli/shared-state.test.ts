@@ -31,7 +31,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
   });
 
   it("is made by state init alone: before it nothing is sent; twice is no error", async () => {
-    const { location, port } = server;
+    const { location, port, sql } = server;
     const schema = `not_there_${port}`;
     const lab = await openLab(offlineNote);
     const machine = lab.machine({ stateDir: location(schema) });
@@ -43,6 +43,9 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
       keyFile: keyFileOf(machine),
       created: true,
     });
+    // As where it died before it had a key.
+    await sql(`DELETE FROM ${schema}.meta WHERE name = 'key'`);
+    expectError(await firstGet(machine, lab.vault), "state", /it holds no state/);
     expect(documentOf(await machine.vault("state", "init", "--json"))).toMatchObject({
       created: false,
     });

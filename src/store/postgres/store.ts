@@ -9,6 +9,7 @@ import { StoredState, type Created, type StoreOptions } from "../stored-state.ts
 import type { Durability, StoredVaultSession } from "../vault-session.ts";
 import { parseAddress, passwordFromFile, type Address } from "./address.ts";
 import { Database, type Row } from "./database.ts";
+import { nothingThere } from "./errors.ts";
 import { holders, lockIn, takingMs, transactAtGate, unlessLocked } from "./gate.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { aboutIn, aboutStatement, checkIncarnation, dialectOf, type About } from "./schema.ts";
@@ -172,7 +173,9 @@ export class PostgresStore extends StoredState {
     );
     const old = pruning(this.dialect.prefix, about.oldest, about.now);
     if (old.length > 0) await unlessLocked(database.transact(old, takingMs));
-    return { about, key: await keyring.key(about.key ?? ""), isTakenOver };
+    // Whoever was making it died before it had a key.
+    if (about.key === null) throw nothingThere(database.address);
+    return { about, key: await keyring.key(about.key), isTakenOver };
   }
 }
 
