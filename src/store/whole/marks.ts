@@ -78,6 +78,6 @@ export function notHere(place: string, { fence, moved }: Marks, isThere = false)
   return new VaultError(
     "state",
     `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
-    { next: waysToEnd(place, to) },
+    { next: waysToEnd(place, to).slice(0, isThere ? 1 : 2) },
   );
 }

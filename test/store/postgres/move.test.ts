@@ -338,6 +338,7 @@ describe("a move that is given up", () => {
     await expect(claim(a, target)).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("was interrupted") as string,
+      facts: { next: waysToEnd(a.place.shown, to.shown).slice(0, 1) },
     });
     expect(await vaults(a.open())).toBeNull();
     expect(await moveState(a.place, to, patient(target.clock))).toEqual({ vaults: null });
