@@ -215,8 +215,7 @@ export class Database {
     // Of its own: on the others several requests are under way.
     const connection = await this.#open();
     const stop = (): Error => connection.cut(new Error("it was interrupted"));
-    const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> =>
-      (await connection.send([statement], wholeMs))[0];
+    const run = async (statement: Statement) => (await connection.send([statement], wholeMs))[0];
     signal?.addEventListener("abort", stop);
     try {
       const begin = { sql: `BEGIN ISOLATION LEVEL ${isolation}` };

@@ -35,11 +35,11 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
-/** The cause where no server answers, or the one that does has no such database, or no state there. */
+/**
+ * The cause where no server answers, or the one that does has no such database, or no state there.
+ * Whatever else is wrong, a state may be there.
+ */
 export const absent = { code: "absent" };
-
-/** Whether a state is not there, as far as can be told. Whatever else is wrong, it may be. */
-export const isAbsent = (error: unknown): boolean => codeOf(error) === absent.code;
 
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();

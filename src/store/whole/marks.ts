@@ -66,18 +66,12 @@ export function checkHere(place: string, marks: Marks): void {
 
 /** The error for a state that was or is being moved. `isThere`: the new place surely has it. */
 export function notHere(place: string, { fence, moved }: Marks, isThere = false): VaultError {
-  if (moved !== null) {
-    const there = noted(command`vault config set state ${moved.to}`, "or --state, VAULTSVC_STATE");
-    return new VaultError(
-      "state",
-      `the state ${place} was moved to ${moved.to}; nothing was sent`,
-      { next: isThere ? [there] : [there, claiming(place)] },
-    );
-  }
-  const to = fence?.to ?? "another place";
-  return new VaultError(
-    "state",
-    `the move of the state from ${place} to ${to} was interrupted; nothing was sent`,
-    { next: waysToEnd(place, to).slice(0, isThere ? 1 : 2) },
-  );
+  const to = (moved ?? fence)?.to ?? "another place";
+  const there = noted(command`vault config set state ${to}`, "or --state, VAULTSVC_STATE");
+  const [what, ways]: [string, Way[]] =
+    moved === null
+      ? [`the move of the state from ${place} to ${to} was interrupted`, waysToEnd(place, to)]
+      : [`the state ${place} was moved to ${to}`, [there, claiming(place)]];
+  const next = ways.slice(0, isThere ? 1 : 2);
+  return new VaultError("state", `${what}; nothing was sent`, { next });
 }

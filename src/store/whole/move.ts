@@ -6,7 +6,7 @@ import type { Fence, Marks } from "./marks.ts";
 import { afterwards, checkHere, claiming, notHere, waysToEnd } from "./marks.ts";
 import type { Whole, WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
-import { isAbsent } from "../postgres/errors.ts";
+import { absent, codeOf } from "../postgres/errors.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -139,7 +139,7 @@ export async function prepareClaim(
     const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
     // What is there may have the vaults.
     const hint = "have this machine let in there, to look; or see that nothing is there any more";
-    if (!isAbsent(error))
+    if (codeOf(error) !== absent.code)
       throw new VaultError(code, `${why}; nothing was changed`, { hint, ...facts });
     warn(why);
     return null;
