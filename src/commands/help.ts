@@ -5,7 +5,6 @@ import { allSchemas, documentNames, schemaOf, type Document } from "../documents
 import { errorKinds } from "../error-kinds.ts";
 import { VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
-import { command as wayTo } from "../way.ts";
 
 /** @throws `usage` where the words name nothing */
 export const help = command({
@@ -40,11 +39,9 @@ export const help = command({
       if (first === "exit-codes") await show({ exitCodes: exitCodes() }, text);
       else await show({ topic: first, summary: topics[first], text }, text);
     } else {
-      const found = (program as CliCommand).at(words);
-      if (found === undefined)
-        throw new VaultError("usage", `there is no command or topic '${words.join(" ")}'`, {
-          next: [wayTo`vault --help`],
-        });
+      const found =
+        (program as CliCommand).at(words) ??
+        program.error(`there is no command or topic '${words.join(" ")}'`);
       const text = found.helpInformation();
       const name = pathOf(found).slice(1).join(" ");
       await show({ command: name, summary: found.summary(), text }, text);
