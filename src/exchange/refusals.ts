@@ -65,10 +65,8 @@ export function refusalError(
     case "choice":
       return notSent(whyChoice(vault, candidates));
     case "refused": {
-      const before = `the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before`;
-      const why = explainRefusal(vault);
       const more = { next: [importOf(uuid)], hint: asStored(vault, circumstances) };
-      return notSent(why === null ? before : `${before}. ${why}`, more);
+      return notSent(whyRefused(vault, candidates), more);
     }
     case "no-credentials":
       return noCredentials(uuid);
@@ -129,8 +127,9 @@ const asStored = (vault: VaultRecord, { policy, clock }: Circumstances): string 
 export function refusedByGuard(vault: VaultRecord, circumstances: Circumstances): string | null {
   if (!allowsStart(vault, circumstances.policy)) return whyGuarded(vault, circumstances);
   const action = nextAction(vault, aRead, circumstances);
-  const isChoice = action.do === "refuse" && action.because === "choice";
-  return isChoice ? whyChoice(vault, action.candidates) : null;
+  if (action.do !== "refuse") return null;
+  if (action.because === "choice") return whyChoice(vault, action.candidates);
+  return action.because === "refused" ? whyRefused(vault, action.candidates) : null;
 }
 
 function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
@@ -151,6 +150,12 @@ function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
 function whyChoice({ failedAttempts }: VaultRecord, left: readonly Generation[]): string {
   const named = left.map(({ generation, standing }) => `${generation} (${standing})`).join(", ");
   return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and ${left.length === 1 ? "others may be valid: generation" : "several credentials may be valid: generations"} ${named}`;
+}
+
+function whyRefused(vault: VaultRecord, [one]: readonly Generation[]): string {
+  const before = `the service has refused generation ${one?.generation ?? ""} of vault ${vault.uuid} before`;
+  const why = explainRefusal(vault);
+  return why === null ? before : `${before}. ${why}`;
 }
 
 /** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */

@@ -53,6 +53,10 @@ describe.concurrent("the guard", () => {
     expectError(await machine.vault(...get), "rejected");
     expectError(await machine.vault(...get), "guard", /refused .* before/);
     expectError(await machine.vault("get", vault.uuid, "--json"), "guard", /refused .* before/);
+    const shown = await machine.ok("guard", vault.uuid, "--json");
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      vaults: [{ refuses: expect.stringMatching(/refused .* before$/) as string }],
+    });
     expect(service.sandbox.requests()).toHaveLength(1);
     // Another device makes it another combination.
     const device = machine.file("other.json", { ...vault.device, fonts: ["Courier"] });

@@ -125,7 +125,7 @@ const guardFields = (vault: VaultGuard): string[] => [
 /** What the guard refuses; the counters beside it say why. */
 function refusal({ allows, refuses }: VaultGuard, palette: Palette): Cell {
   if (refuses === null) return { text: "nothing", paint: palette.good };
-  return { text: allows ? "any but --generation" : "any start", paint: palette.bad };
+  return { text: allows ? "a plain get" : "any start", paint: palette.bad };
 }
 
 function breakerLine(
