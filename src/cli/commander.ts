@@ -176,7 +176,7 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     const option = command.options.find((each) => each.attributeName() === name);
     return values?.from === "vaults" ? "a vault" : (term ?? option?.long ?? name);
   };
-  const flags = ["--help", ...command.allOptions.map(({ long }) => long)];
+  const flags = ["--", "--help", ...command.allOptions.map(({ long }) => long)];
   for (const option of command.options as CliOption[]) {
     const name = option.attributeName();
     if (!isGiven(name)) continue;

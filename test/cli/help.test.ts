@@ -188,6 +188,7 @@ describe("what was probably meant", () => {
     ["get x --out --dry-run", "--out argument missing\n", /next: vault get --help\n/],
     ["get x --credentials-out --no-ack", "--credentials-out argument missing\n", / get --help\n/],
     ["get x --exec --help", "--exec argument missing\n", /next: vault get --help\n/],
+    ["run x --stdin --save-cmd -- true", "--save-cmd argument missing\n", / run --help\n/],
     ["run x --save-cmd --stdin -- true", "--save-cmd argument missing\n", / run --help\n/],
     ["get --no-ack=1", "--no-ack takes no value\n", /next: vault get --help\n/],
     ["help gte", "there is no command or topic 'gte'", / {2}next: vault --help\n/],
