@@ -35,10 +35,7 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
-/**
- * The cause where no server answers, or the one that does has no such database, or no state there.
- * Whatever else is wrong, a state may be there.
- */
+/** The cause where no server answers, or it has no such database or state: else one may be there. */
 export const absent = { code: "absent" };
 
 /** A text of a server, on one line and short. */
