@@ -64,14 +64,16 @@ _vaultsvc_complete() {
     if [[ $candidate == :* ]]; then break; fi
     piece=''
     if [[ $candidate == *$'\t'* ]]; then piece=${candidate#*$'\t'}; fi
-    meanings+=("$piece")
     candidate=${candidate%%$'\t'*}
     candidate=${candidate#"$before"}
-    # Within quotes, Readline takes it as it is.
-    if [[ ${words[${#words[@]} - 1]} != [\"\']* && $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then
-      printf -v candidate %q "$candidate"
-    fi
+    # Within quotes, Readline takes it as it is: what would end them, or be run, is not offered.
+    case ${words[${#words[@]} - 1]} in
+      \"*) if [[ $candidate == *[\"\$\`\\!]* ]]; then continue; fi ;;
+      \'*) if [[ $candidate == *\'* ]]; then continue; fi ;;
+      *) if [[ $candidate == *[!a-zA-Z0-9_.,/:=@+-]* ]]; then printf -v candidate %q "$candidate"; fi ;;
+    esac
     COMPREPLY+=("$candidate")
+    meanings+=("$piece")
     if ((${#candidate} > width)); then width=${#candidate}; fi
   done <<<"$reply"
 

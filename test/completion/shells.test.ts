@@ -139,6 +139,20 @@ describe.each(onTerminal)(
   },
 );
 
+test.skipIf(!isInstalled("bash"))(
+  "bash offers nothing within quotes that ends them, or is run there (skipped where there is none)",
+  async () => {
+    const lines = ['vault --profile "$(', "vault --profile '$(to", "vault --profile \\$\\(to"];
+    const completed = [
+      'vault --profile "$(',
+      "vault --profile '$(touch pwned)' ",
+      "vault --profile \\$\\(touch\\ pwned\\) ",
+    ];
+    expect((await typeAndTab("bash", user, lines)).lines).toEqual(completed);
+    expectNothingRun();
+  },
+);
+
 describe.skipIf(!isInstalled("zsh"))("zsh (skipped where there is none)", () => {
   test("completes by vault completion zsh, too", async () => {
     const { lines } = await typeAndTab(
