@@ -176,12 +176,15 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     const option = command.options.find((each) => each.attributeName() === name);
     return values?.from === "vaults" ? "a vault" : (term ?? option?.long ?? name);
   };
-  const flags = ["--", "--help", ...command.allOptions.map(({ long }) => long)];
+  const flags = command.allOptions.flatMap(({ short = "-h", long }) => [short, long]);
+  const all: Readonly<Record<string, unknown>> = command.optsWithGlobals();
+  const isFlag = (value: unknown): boolean => ["--", "--help", ...flags].includes(value as string);
+  for (const option of command.allOptions)
+    if ([all[option.attributeName()]].flat().some(isFlag))
+      command.error(`${option.long} argument missing`);
   for (const option of command.options as CliOption[]) {
     const name = option.attributeName();
     if (!isGiven(name)) continue;
-    if ([given[name]].flat().some((value) => flags.includes(value as string)))
-      command.error(`${named(name)} argument missing`);
     const { requires, conflictsWith: conflicts } = option;
     const missing = requires.filter((each) => !isGiven(each));
     if (missing.length > 0)

@@ -106,10 +106,18 @@ export function beforeStart(
     if (first === "end") return { do: "end", exchange: open };
     if (first !== "start") return refuse(first);
   } else if (wish.operation === "ack") return { do: "done" };
-  if (!isAllowed) return refuse("guard");
-  const waitsForEnd = wish.noAck === true || wish.takesTime === true;
-  return waitsForEnd && !wish.force && isLastToWait(vault, policy) ? refuse("last-start") : null;
+  return isAllowed ? null : refuse("guard");
 }
+
+/** Refuses the last start before a lock if its acknowledgement waits for something else. */
+export const lastStart = (
+  vault: Counters,
+  wish: Wish,
+  { policy }: Circumstances,
+): Refusal | null =>
+  !wish.force && (wish.noAck === true || wish.takesTime === true) && isLastToWait(vault, policy)
+    ? refuse("last-start")
+    : null;
 
 /** What comes first while an exchange is open. A start drops it, or settles it if it is in doubt. */
 function withOpen(
@@ -163,7 +171,7 @@ function choose(vault: VaultRecord, wish: Wish, circumstances: Circumstances): N
     const mostTries = isRestored(vault) ? 1 : triesAtMost;
     if ((!force && !isClear) || tried.length >= mostTries) return refuse("choice", left);
   }
-  return { do: "start", candidates: [first, ...others] };
+  return lastStart(vault, wish, circumstances) ?? { do: "start", candidates: [first, ...others] };
 }
 
 /** Only a restore or a failover takes its proof from the current credentials. */

@@ -10,7 +10,7 @@ import {
   wouldLock,
 } from "./counting.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
-import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
+import { aRead, beforeStart, isRestored, lastStart, nextAction, unrefused } from "./next-action.ts";
 import { currentRecord, interruptedBefore } from "./context.ts";
 import type { ExchangeContext } from "./ports.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
@@ -65,8 +65,8 @@ export function refusalError(
     case "choice":
       return notSent(whyChoice(vault, candidates));
     case "refused": {
-      const more = { next: [importOf(uuid)], hint: asStored(vault, circumstances) };
-      return notSent(whyRefused(vault, candidates), more);
+      const next = [...plainRead(vault, circumstances), importOf(uuid)];
+      return notSent(whyRefused(vault, candidates), { next });
     }
     case "no-credentials":
       return noCredentials(uuid);
@@ -84,7 +84,7 @@ export function refusalError(
 
 /** @throws the error of a refusal that is certain, whatever the credentials are */
 export function throwIfRefused(vault: VaultRecord, wish: Wish, circumstances: Circumstances): void {
-  const first = beforeStart(vault, wish, circumstances);
+  const first = beforeStart(vault, wish, circumstances) ?? lastStart(vault, wish, circumstances);
   if (first?.do === "refuse") throw refusalError(vault, first, wish, circumstances);
 }
 
@@ -109,19 +109,21 @@ export function afterRefusal(
       : isLocked
         ? "; by the counters, the vault is locked now"
         : "";
-  const next = waysOn(vault, circumstances);
+  const plain = plainRead(vault, circumstances);
+  const next = [...plain, ...waysOn(vault, circumstances)];
   return new VaultError(code, `${why}${more}`, {
     ...facts,
-    hint: asStored(vault, circumstances),
     next: next.length > 0 ? next : facts.next,
   });
 }
 
-/** What helps where a plain read would send other credentials, or what is stored beside them; else undefined. */
-const asStored = (vault: VaultRecord, { policy, clock }: Circumstances): string | undefined =>
-  nextAction(vault, aRead, { policy, clock }).do === "start"
-    ? "what is stored is sent without --credentials, --generation, --hashed-pin, --device and --kind"
-    : undefined;
+/** The way on where credentials that have worked were refused with something else beside them. */
+function plainRead(vault: VaultRecord, { policy, clock, refused }: Circumstances): Way[] {
+  const isBeside = vault.generations.some((g) => refused?.has(g.generation) && !g.refused);
+  return isBeside && nextAction(vault, aRead, { policy, clock }).do === "start"
+    ? [noted(command`vault get ${vault.uuid}`, "without --hashed-pin, --device and --kind")]
+    : [];
+}
 
 /** Why the guard would refuse a plain read, as exit 8 says it; null if it would not. */
 export function refusedByGuard(vault: VaultRecord, circumstances: Circumstances): string | null {

@@ -9,7 +9,10 @@ import {
   openLab,
   warmLab,
 } from "../support/lab.ts";
+import type { Device } from "../../src/protocol/fields.ts";
 import { errorOf, type Machine } from "../support/machine.ts";
+
+const { hashedPin: _pin, ...withoutPin } = onlineCard;
 
 const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
 
@@ -148,18 +151,30 @@ describe.concurrent("what goes beside a pair", () => {
     },
   );
 
-  it("a hashedPin that is refused says nothing of the pair", async () => {
-    const lab = await openLab(onlineCard);
+  it.each([
+    ["a hashedPin", "--hashed-pin", () => "d3Jvbmc=", onlineCard],
+    ["a first hashedPin", "--hashed-pin", () => "d3Jvbmc=", withoutPin],
+    [
+      "an older device",
+      "--device",
+      (it?: Device) => ({ ...it, browserVersion: "1.0" }),
+      onlineCard,
+    ],
+    ["other fonts", "--device", (it?: Device) => ({ ...it, fonts: ["Other"] }), onlineCard],
+  ] as const)("%s, refused, says nothing of a pair that has worked", async (...row) => {
+    const [, flag, of, seed] = row;
+    const lab = await openLab(seed);
     const { uuid } = lab.vault;
     const machine = lab.machine();
     await machine.ok(...firstGetArgs(machine, lab.vault));
-    const get = ["get", uuid, "--hashed-pin", `@${machine.file("pin", "d3Jvbmc=")}`, "--json"];
+    const get = ["get", uuid, flag, `@${machine.file("given", of(lab.vault.device))}`, "--json"];
     const refused = await machine.vault(...get);
     expectError(refused, "rejected", /^the service refused/);
-    expect(errorOf(refused).hint).toMatch(/without .*--hashed-pin/);
+    const plain = { argv: ["vault", "get", uuid], note: expect.stringContaining(flag) as string };
+    expect(errorOf(refused).next[0]).toEqual(plain);
     const again = await machine.vault(...get);
     expectError(again, "guard", /refused generation \d of vault \S+ before$/);
-    expect(errorOf(again).hint).toMatch(/without .*--hashed-pin/);
+    expect(errorOf(again).next[0]).toEqual(plain);
     expect(lab.service.sandbox.requests()).toHaveLength(3);
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", failedAttempts: 1 });
     await machine.ok("status", uuid, "--fail-on", "any");

@@ -187,6 +187,8 @@ describe("what was probably meant", () => {
     ["get --json=true", "--json takes no value\n", /next: vault get --help\n/],
     ["get x --out --dry-run", "--out argument missing\n", /next: vault get --help\n/],
     ["get x --credentials-out --no-ack", "--credentials-out argument missing\n", / get --help\n/],
+    ["get x --jwt --dry-run", "--jwt argument missing\n", /next: vault get --help\n/],
+    ["get x --out -h", "--out argument missing\n", /next: vault get --help\n/],
     ["get x --exec --help", "--exec argument missing\n", /next: vault get --help\n/],
     ["run x --stdin --save-cmd -- true", "--save-cmd argument missing\n", / run --help\n/],
     ["run x --save-cmd --stdin -- true", "--save-cmd argument missing\n", / run --help\n/],

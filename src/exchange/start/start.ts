@@ -126,7 +126,7 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
 export interface ChosenStart extends StartCall, Omit<Intent, "seen"> {
   /** What the service accepts or refuses, as `combinationOf` names it. */
   combination: string;
-  /** No other hashedPin, device or kind than those that are stored, if any: then a refusal is of the credentials. */
+  /** Unless the credentials have worked with another hashedPin, device or kind: then a refusal is of them. */
   isAsStored: boolean;
 }
 
@@ -138,7 +138,7 @@ export async function chosenStart(
   context: Pick<ExchangeContext, "clock" | "learnSecret" | "session">,
   vault: VaultRecord,
   kind: Kind,
-  { generation, sole, device: accepted }: Generation,
+  { generation, proven, sole, device: accepted }: Generation,
   start: Counted,
 ): Promise<ChosenStart> {
   const { uuid, operation, newVault, run } = start;
@@ -147,8 +147,7 @@ export async function chosenStart(
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   if (!start.force) guardDevice(vault, device);
   const exchangeId = newId(context.clock, vault.last?.id);
-  const isOtherPin =
-    (start.hashedPin ?? stored.hashedPin) !== (stored.hashedPin ?? start.hashedPin);
+  const isSame = kind === vault.kind && credentials.hashedPin === stored.hashedPin;
   return {
     step: "start",
     exchangeId,
@@ -162,7 +161,7 @@ export async function chosenStart(
     newVault,
     run,
     combination,
-    isAsStored: kind === vault.kind && !isOtherPin && !isOtherDevice(accepted, device),
+    isAsStored: !proven || (isSame && matches(accepted, device)),
     // Proven with this very pin, device and kind.
     sole: sole && combination === sentAs(vault.kind, stored, accepted, { uuid }).combination,
   };
@@ -207,7 +206,14 @@ function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefi
   throw new VaultError("guard", message, { uuid, hint });
 }
 
-/** A newer version, or more fonts, make no other device. */
+/** Whether the service takes a device for the one that it has accepted: a newer version and more fonts still match. */
+const matches = (accepted: Device | null, sent: Device | undefined): boolean =>
+  accepted === null ||
+  sent === undefined ||
+  (!isOtherDevice(accepted, sent) &&
+    Number.parseFloat(sent.browserVersion) >= Number.parseFloat(accepted.browserVersion) &&
+    accepted.fonts.every((font) => sent.fonts.includes(font)));
+
 const isOtherDevice = (stored: Device | null, sent: Device | undefined): boolean =>
   stored !== null &&
   sent !== undefined &&
