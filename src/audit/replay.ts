@@ -9,7 +9,7 @@ import { beforeRelease, Selection, type ColumnMap, type Condition, type WhatIf }
 import { Fold } from "./fold/fold.ts";
 import { TimeOrder } from "./fold/order.ts";
 import { Overlap } from "./fold/overlap.ts";
-import { VaultTable } from "./read/bytes.ts";
+import { textOf, VaultTable } from "./read/bytes.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
 import { isProblem, type Entry, type Item, type ItemLocation, type Role } from "./read/item.ts";
@@ -136,10 +136,11 @@ function noItems({ sources, skips }: Inputs): VaultError {
   const { count, first } = skips;
   const [line] = first;
   const names = sources.map(({ report }) => report.name).join(", ");
+  const isBlank = sources.every(({ input }) => /^[\0\s]*$/.test(textOf(input.head)));
   const lines = count === 1 ? "its only line" : `all ${grouped(count)} lines`;
   const problem = line
     ? `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`
-    : `no audit items: ${[...new Set(sources.map((source) => source.emptiness()))].join("; ")}`;
+    : `no audit items: ${isBlank ? "it is empty" : "it holds no items"}`;
   const hint = line?.reason.startsWith("invalid time")
     ? timesHint
     : "export the items again, as NDJSON, JSON or CSV with a header line, with the UUIDs of vaults; save a spreadsheet as CSV";
@@ -177,6 +178,7 @@ function conclude(
       "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
         sources.some(({ layout }) => layout.isContradicted),
       [`release ${release} records no failed attempts`]: beforeRelease(release, "1.2.18"),
+      "times come twice, when clocks go back": sources.some(({ layout }) => layout.times.twice),
       "the log is cut off or damaged: items are missing": cut !== undefined,
       [`${count(skips.count, "line")} could not be read`]: skips.count > 0,
     }),

@@ -23,6 +23,7 @@ const values: Record<string, (n: number) => string | undefined> = {
     `POST /vaultsvc/v1-2/vault/credit-card/offline/${values["vault"]?.(n) ?? ""}/get-start`,
   appPath: (n) =>
     `/vaultsvc/applications/${uuid(0, "9")}/vault/generic/${values["vault"]?.(n) ?? ""}/get-start`,
+  method: (n) => (n % 2 > 0 ? "OPTIONS" : "POST"),
   ip: (n) => `10.0.0.${n}`,
   forwarded: (n) => `10.0.0.${n}, 10.1.1.1`,
   number: String,
@@ -75,7 +76,7 @@ async function chosen(
 test.each(
   rows(`
 time        | at        | transactionTime timestamp createdAt created_at @timestamp Time event.time occurred-at ts _source.time timeMs
-time        | at        | result._time time.$date detail.eventTime __REALTIME_TIMESTAMP Zeitstempel Horodatage fecha_hora receivedAt x
+time        | at        | result._time time.$date detail.eventTime __REALTIME_TIMESTAMP Zeitstempel Horodatage fecha_hora receivedAt _messageTime x
 action      | action    | action event type auditItem EVENT_TYPE operation _source.action event.action detail.eventName Aktion Acción x
 vault       | vault     | vaultUuid vault_id vault.uuid walletUdid Vault_UUID wallet.id targetId data.vaultUuid resourceId a.b.vaultUuid
 vault       | vault     | Tresor-ID Bóveda coffre x
@@ -134,6 +135,7 @@ the first of those who forward | remoteAddr=10.1.1.1 x-forwarded-for=forwarded  
 an unknown action and vault    | action=THING vault=vault-1                          | action=action vault=vault
 the action in the description  | action=none description=action                      | action=description(value)
 where known actions are        | action=one kind=action                              | action=kind
+the method of the call         | action=event method=method url=path                 | action=method(value) endpoint=url vault=vault
 the call itself                | action=none vault=none url=path                     | action=url(value) vault=url(value) endpoint=url
 a uuid that repeats            | vault=none uuid=vault                               | vault=uuid(value)
 a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid

@@ -48,6 +48,7 @@ READ_VAULT             | 429                 |                     | not-perform
 READ_VAULT             | 504                 |                     | unclear-start
 READ_VAULT             | 401                 |                     | unauthorized
 READ_VAULT             | 401                 | API key check failed | not-performed
+OPTIONS /vault/generic/offline/x/get-start | 204 |                 | application
 READ_VAULT             | CREDENTIALS-REFUSED |                     | failed
 READ_VAULT_FAILED      | SUCCESS             | bad credentials     | failed
 READ_VAULT failed: bad credentials |         |                     | failed

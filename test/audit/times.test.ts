@@ -99,6 +99,19 @@ test("a column has the forms of its first times, so that no other text becomes a
   expect(times.slice(-3)).toEqual([time, null, null]);
 });
 
+test.each(
+  rows(`
+Time (UTC)            | 2026-11-03T10:11:12
+Time (CET)            | 2026-11-03T09:11:12
+Time [Europe/Berlin]  | 2026-11-03T09:11:12
+Timestamp (UTC+01:00) | 2026-11-03T09:11:12
+event-utc-time        | 2026-11-03T10:11:12
+Time (GMT/BST)        | 2026-11-03T10:11:12
+Time (local)          | 2026-11-03T10:11:12`),
+)("a column %s has times like %s", async (name, expected = "") => {
+  expect((await readIn(["2026-11-03 10:11:12"], {}, name)).times).toEqual([`${expected}.000Z`]);
+});
+
 test("numbers of a spreadsheet are times if the column is named for it", async () => {
   const [serial, other] = ["46329.42444444", "46330,5"];
   expect((await readIn([serial, other])).times).toEqual([time, "2026-11-04T12:00:00.000Z"]);

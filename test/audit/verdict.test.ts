@@ -37,6 +37,7 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
   ["C0 F1 F2 F3 F4 F5 L6", "locked certain 0 3 failed-attempts@3"],
   ["C0 S1 S2 S3 S4 S5", "locked certain 5 0 unacknowledged-starts@5"],
   ["C0 D1", "deleted certain 0 0"],
+  ["C0 D1 X2", "deleted likely 0 0"],
   ["C0 S1 S2 S3 S4 S5 S6", "at-risk certain 4 0", { until: Date.parse(moment(4)) }],
   // Other limits and releases.
   ["C0 F1 F2", "locked certain 0 2 failed-attempts@2", two],
@@ -268,6 +269,14 @@ test("items of one day without times are told apart by their ids, however many",
   const text = [...items, JSON.stringify(bare), ...items.slice(0, 500)].join("\n");
   const { reports, result } = await replayText(text);
   expect([reports[0]?.items, result.summary.duplicates]).toEqual([45_001, 500]);
+});
+
+test("a lock at times that clocks show twice is likely", async () => {
+  const shown = log("C0 F1 F2 F3").map((one) =>
+    one.replace("2026-11-20T12:00:0", "2026-10-25T02:10:0").replace(".000Z", ""),
+  );
+  const { verdict, certainty } = await reportOfOne(shown, { zone: "Europe/Berlin" });
+  expect([verdict, certainty]).toEqual(["locked", "likely"]);
 });
 
 test("a short file that was appended to itself counts once", async () => {

@@ -10,7 +10,7 @@ import { parseTime } from "./times.ts";
 const spellings = {
   time:
     "eventtime eventtimestamp eventdatetime eventdate transactiontime transactiondate occurredat occurred happenedat actiontime accesstime audittime " +
-    "audittimestamp auditdate requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat ts when at timecreated " +
+    "audittimestamp auditdate messagetime requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat ts when at timecreated " +
     "systemtime performedat epoch unixtime realtimetimestamp zeitstempel zeitpunkt ereigniszeit uhrzeit zeit datum datumuhrzeit datumzeit horodatage horodate " +
     "heure dateheure fechahora fechayhora marcadetiempo fecha hora dataora datahora tijdstip tijdstempel",
   /** The time at which a log system got it. */

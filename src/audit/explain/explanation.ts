@@ -315,13 +315,11 @@ function endsOf(
   return [`${were} refused${texts}${late.length === 0 ? "" : came}.`];
 }
 
-/** Quotes texts, each once: ` with “…”, “…”`. */
 function quoted(texts: readonly (string | undefined)[]): string {
   const all = [...new Set(texts)].flatMap((text) => (text === undefined ? [] : `“${short(text)}”`));
   return all.length === 0 ? "" : ` with ${listed(all)}`;
 }
 
-/** What calls mean, by kind. */
 const meanings: Partial<Record<EventKind, string>> = {
   "failed-device": "The device did not match, so the credentials may have been current",
   "failed-pin": "The PIN did not match, so the credentials may have been current",
@@ -344,7 +342,6 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     return [`${calls} ${ended}${quoted(texts)}. ${meaning}.`];
   });
 
-/** Tells who has called since the lock. */
 function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
   if (ending === undefined || ending.calls === 0) return [];
   const words = clientWords(clientOf(since));

@@ -116,7 +116,6 @@ export function whatIfReport(
   return report;
 }
 
-/** Tells verdicts apart. */
 function keyOf(log: Log, vault: Vault): string {
   const { verdict, lockedAt, rule } = judge(log, vault);
   return [verdict, lockedAt, rule].join();
@@ -199,7 +198,6 @@ function blame(verdict: Verdict, count: number, read: number, by: readonly Origi
   return `; ${part}${listed(named)}`;
 }
 
-/** Describes an origin: `reference report-cron from 10.0.0.7`. */
 function originWords({ rule, ...client }: Origin): string {
   if (rule === "auto-lock") return "auto-lock";
   if (rule === "unseen") return "a cause not in the log";

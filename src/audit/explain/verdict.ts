@@ -32,8 +32,8 @@ export function judge(log: Log, vault: Vault): Judgement {
   const { ending, unackedStarts, failedAttempts, unclear } = vault;
   const doubts = doubtsOf(log, vault);
   if (ending?.state === "deleted") {
-    const { length } = vault.contradictions;
-    return { verdict: "deleted", ...confidence(length > 0 ? doubts : [], "an item records it") };
+    const isUnsure = ending.isUnsure || vault.contradictions.length > 0;
+    return { verdict: "deleted", ...confidence(isUnsure ? doubts : [], "an item records it") };
   }
   if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
   const gone = "a call was refused because the service has no such vault";
@@ -152,7 +152,7 @@ const doubtsOf = (log: Log, vault: Vault): string[] => {
   const isOpen = ending === undefined;
   const { release } = log.fold.rules;
   const vaults = said({
-    "an item that is not understood may have unlocked it since": ending?.isUnsure === true,
+    "an item that is not understood may have changed that since": ending?.isUnsure === true,
     [unread]: log.skips.mayName(vault.uuid),
     [expires]: isOpen && failedAttempts > 0 && beforeRelease(release, "1.2.23"),
     "the log contradicts itself for this vault": contradictions.length > 0,

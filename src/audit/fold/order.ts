@@ -48,7 +48,6 @@ export class Entries {
     return into;
   }
 
-  /** Removes so many of the first entries. */
   shift(count: number): void {
     this.#words.copyWithin(0, count * width, this.count * width);
     this.count -= count;

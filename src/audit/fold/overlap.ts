@@ -111,7 +111,6 @@ export class Overlap {
     return same.find(({ entry }) => entry.event === event) ?? same[0];
   }
 
-  /** Compares ids that have the same hash. */
   #isSameId(one: Entry, other: Entry): boolean {
     const [first, second] = [this.#source(one), this.#source(other)];
     return (

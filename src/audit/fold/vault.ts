@@ -13,7 +13,6 @@ export class Ending {
   since = 0;
   /** What did it, or showed it. */
   event: EventKind = "lock";
-  /** Rule that locked a locked vault. */
   rule: LockRule = "unseen";
   /** Number of items that led to it by the rule. */
   count = 0;

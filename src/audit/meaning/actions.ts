@@ -52,13 +52,9 @@ const byWords: ReadonlyMap<string, EventKind> = new Map(
     START_READ_VAULT: "read",
     // The calls (docs/interface.md, Endpoints).
     GET_START: "read",
-    GET_START_VAULT: "read",
     GET_END: "ack-read",
-    GET_END_VAULT: "ack-read",
     UPDATE_START: "update",
-    UPDATE_START_VAULT: "update",
     UPDATE_END: "ack-update",
-    UPDATE_END_VAULT: "ack-update",
   } as const).map(([name, kind]) => [keyOf(name.split("_")), kind]),
 );
 
@@ -98,6 +94,7 @@ export function nameIn(
   const named = words.filter((word) => !besideName.test(word) && !doers.test(word));
   const kind =
     byWords.get(keyOf(named)) ??
+    byWords.get(keyOf(named.filter((word) => word !== "VAULT"))) ??
     (words.includes("LOCKED") ? byWords.get(keyOf([...named, "LOCKED"])) : undefined);
   if (kind === undefined || (isDone && endOf(kind) !== undefined)) return undefined;
   const beside = words.filter((word) => !named.includes(word));

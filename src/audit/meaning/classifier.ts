@@ -32,6 +32,8 @@ export interface Action {
 export interface Meaning extends Omit<Action, "meanings"> {
   /** Without one: null if others have successes, else empty; undefined in a log without any. */
   readonly outcome: string | null | undefined;
+  /** The outcome as it stands there. */
+  readonly text: string | undefined;
   /** Code of the event; undefined if it depends on the description: not for a plain success. */
   readonly code: number | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
@@ -78,9 +80,12 @@ export class Classifier {
     );
   }
 
-  meaningOf({ action, inverted, meanings }: Action, outcome: string | null | undefined): Meaning {
-    const known = meanings.get(outcome);
+  /** `none`: the outcome of an item without one (`Meaning`), as of one with `-` or `N/A`. */
+  meaningOf({ action, inverted, meanings }: Action, text?: string, none?: "" | null): Meaning {
+    const known = meanings.get(text ?? none);
     if (known !== undefined) return known;
+    const isMapped = this.#outcomes.has((text ?? "").toLowerCase());
+    const outcome = saysNothing(text ?? "") && !isMapped ? none : (text ?? "");
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
@@ -91,8 +96,9 @@ export class Classifier {
       !asksEndpoint &&
       this.#outcomeOf(textOf(outcome ?? "") ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    return this.#remember(meanings, outcome, {
+    return this.#remember(meanings, text ?? none, {
       ...given,
+      text,
       code: isPlain ? eventCodes[kind] : undefined,
       asksEndpoint,
       described: new Map<string | undefined, Known>(),
@@ -115,7 +121,8 @@ export class Classifier {
       described.get(shapeOf(key)) ??
       this.#remember(described, shapeOf(key), this.#classify(meaning, description, endpoint));
     if (called !== undefined && endpoint !== undefined) this.#note("endpoint", action);
-    if (remark === "action" || remark === "outcome") this.#note(remark, meaning[remark] ?? "");
+    if (remark === "action") this.#note(remark, action);
+    else if (remark === "outcome") this.#note(remark, meaning.text ?? "");
     else if (remark !== undefined) this.#note(remark, description ?? "");
     return eventCodes[kind];
   }
@@ -151,7 +158,8 @@ export class Classifier {
     text?: string,
     endpoint?: string,
   ): Known {
-    const outcome = textOf(given ?? "");
+    const isMapped = typeof given === "string" && this.#outcomes.has(given.toLowerCase());
+    const outcome = isMapped ? given : textOf(given ?? "");
     const description = text === action ? undefined : textOf(text);
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
       nameIn(action, this.#renames) ?? {};
@@ -276,5 +284,6 @@ const isAdministrator = (text: string): boolean =>
     plainWords(text),
   );
 
+/** Whether an item is not about a vault. A browser asks by OPTIONS whether it may call. */
 const isAboutApplication = (text: string): boolean =>
-  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text);
+  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION|^(?:OPTIONS|HEAD)\b/i.test(text);

@@ -164,7 +164,6 @@ function basisOf(summary: ReplaySummary): Fact[] {
   });
 }
 
-/** Describes an input, and what each of its columns was taken for. */
 function inputWords({ name, items, format, order, columns }: InputReport): string[] {
   const taken = Object.entries(columns).map(([role, { name: first, by, inverted, and }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
@@ -223,13 +222,11 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
   };
 }
 
-/** Takes the first texts, and counts the others. */
 const few = (texts: readonly string[]): string[] => [
   ...texts.slice(0, 50),
   ...more(texts.length - 50),
 ];
 
-/** Says how many are not listed: nothing for none. */
 const more = (count: number, words = "more"): string[] =>
   count > 0 ? [`… and ${grouped(count)} ${words}`] : [];
 
@@ -261,7 +258,6 @@ function tableOf(
   return [{ name, heads: heads.filter(isShown), rows: shown, notes: [...shared, ...notes] }];
 }
 
-/** A verdict for people: `at risk`. */
 const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
 
 /** Formats an ISO 8601 time as `2026-11-20 14:02:11`, with any milliseconds; leaves other text. */

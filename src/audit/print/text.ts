@@ -43,7 +43,6 @@ type Paint = (text: string) => string;
 const line = (text: string, paint: Paint, margin: number, { columns }: TableOptions): string =>
   rowsTable([[{ text: shown(text, longest), paint }]], columns, margin);
 
-/** Formats facts, each text a line, the first of which has the label. */
 function facts(all: readonly Fact[], { columns, palette }: TableOptions): string {
   const rows = all.flatMap(({ label, texts }) =>
     texts.map((text, index): [Cell, string] => [

@@ -58,7 +58,6 @@ export type Role = keyof typeof properties;
 
 export const roles = Object.keys(properties) as Role[];
 
-/** A line that is not an item. */
 interface Skip {
   input: number;
   line: number;

@@ -226,8 +226,8 @@ export class ItemReader {
     entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
     if (entry.vault < 0 && this.#has(vault)) return null;
     const texts = this.#texts;
-    const result = this.#valueAt(texts, given, outcome) ?? this.#noOutcome;
-    const meaning = classifier.meaningOf(called, result);
+    const result = this.#valueAt(texts, given, outcome);
+    const meaning = classifier.meaningOf(called, result, this.#noOutcome);
     const described = meaning.code === undefined ? this.#valueAt(texts, given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#valueAt(texts, given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
@@ -256,7 +256,7 @@ export class ItemReader {
     entry.time = item.time;
     entry.vault = vaults.of(item.vault ?? "");
     const called = classifier.actionOf(item.action, this.#inverted);
-    const meaning = classifier.meaningOf(called, item.outcome ?? this.#noOutcome);
+    const meaning = classifier.meaningOf(called, item.outcome, this.#noOutcome);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
     const own = viewOf(Buffer.from(item.id ?? ""));
     const isId = item.id !== undefined;

@@ -131,12 +131,6 @@ export class Source implements Sink {
     return block.bytes.subarray(offset - block.offset).subarray(0, length);
   }
 
-  /** Says what the input is, if it has no items. */
-  emptiness(): string {
-    const text = textOf(this.input.head).replaceAll("\0", "");
-    return text.trim() === "" ? "it is empty" : "it holds no items";
-  }
-
   /** Adds the entries in the input's order. Yields the number of bytes read, after each piece. */
   *read(into: Entries): Generator<number> {
     this.#into = into;

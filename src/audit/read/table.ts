@@ -137,7 +137,6 @@ class RowCutter extends Cutter {
     return !isData;
   }
 
-  /** Returns the trimmed texts of all cells. */
   #texts(bytes: Buffer): string[] {
     return Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index).trim());
   }
@@ -221,7 +220,6 @@ class RowCutter extends Cutter {
     return to;
   }
 
-  /** Whether a quote stands where a cell begins. */
   #beginsCell(bytes: Buffer, quote: number): boolean {
     let at = quote - 1;
     while (bytes[at] === ascii.space) at -= 1;
