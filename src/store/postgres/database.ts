@@ -206,27 +206,30 @@ export class Database {
 
   /**
    * Runs work in one transaction, statement by statement; each may be slow.
-   * @throws {AnswerLost} if the transaction may have been committed; the reason of an interruption
+   * @throws {AnswerLost} if the transaction may have been committed; the reason of an interruption, which COMMIT does not heed
    * @throws what the work throws; then nothing was changed
    */
   async converse<T>(isolation: string, work: (query: Query) => Promise<T>): Promise<T> {
     const signal = this.#waiting?.signal;
-    signal?.throwIfAborted();
     // Of its own: on the others several requests are under way.
     const connection = await this.#open();
+    let isEnding = false;
     const stop = (): Error => connection.cut(new Error("it was interrupted"));
     const run = async (statement: Statement) => (await connection.send([statement], wholeMs))[0];
     signal?.addEventListener("abort", stop);
     try {
+      signal?.throwIfAborted();
       const begin = { sql: `BEGIN ISOLATION LEVEL ${isolation}` };
       await connection.send([begin, { sql: durable }], this.address.patienceMs);
       const result = await work(async (statement) => (await run(statement))?.rows ?? []);
+      isEnding = true;
+      signal?.removeEventListener("abort", stop);
       this.#expectCommitted(await run({ sql: "COMMIT" }));
       return result;
     } catch (error) {
-      // Nothing is locked any more when this returns.
+      // Unless it was cut, nothing is locked any more when this returns.
       if (connection.dead === null) await run({ sql: "ROLLBACK" }).catch(() => undefined);
-      signal?.throwIfAborted();
+      if (!isEnding) signal?.throwIfAborted();
       throw error;
     } finally {
       signal?.removeEventListener("abort", stop);

@@ -41,7 +41,11 @@ export const absent = { code: "absent" };
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
 
-/** Why a server is of no use, said of the server, and the way out; a `cause` if it has answered. */
+/** What says that no server answers. */
+const nobody =
+  /^(?:ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EPIPE|ETIMEDOUT) |^ .*(?:in time|terminated|timeout)/i;
+
+/** Why a server is of no use, said of the server, and the way out; a `cause` if one may be there. */
 export function connectionReason(cause: unknown): ErrorFacts & { why: string } {
   const code = codeOf(cause);
   // What follows is advice about Node.js.
@@ -59,9 +63,9 @@ export function connectionReason(cause: unknown): ErrorFacts & { why: string } {
     [/^(?:28|42)/, { cause }],
     [/certificate|self.signed|altnames/i, { hint: byCertificate, cause }],
     [/not support SSL/, { hint: byServer, cause }],
-    [/^3D/, {}],
-    [/^[0-9X].... /, { hint: byTime, retry: "safe", cause }],
-    [/(?:)/, { hint: byTime, retry: "safe" }],
+    [/^3D|no such database|tenant or user not found/i, {}],
+    [nobody, { hint: byTime, retry: "safe" }],
+    [/(?:)/, { hint: byTime, retry: "safe", cause }],
   ];
   return { why, ...ways.find(([pattern]) => pattern.test(`${code} ${message}`))?.[1] };
 }
