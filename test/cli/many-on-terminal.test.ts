@@ -41,4 +41,4 @@ it("a person sees a row for each vault, how far it is, and at the end what to do
     /: \d of them earlier, 1 failed\. Run may\.\nvault: run may left 1 of 5 vaults undone: 1 failed \(locked\); the same command line would not change that\n(?: {2}next: vault audit-replay.*\n)? {2}next: vault guard/,
   );
   expect(readdirSync(join(machine.home, "cards"))).toHaveLength(4);
-}, 60_000);
+});

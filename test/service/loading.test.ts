@@ -10,7 +10,7 @@ import { endCall, httpServer } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
 const execute = promisify(execFile);
-const run = (...args: string[]) => execute(process.execPath, args, { timeout: 20_000 });
+const run = (...args: string[]) => execute(process.execPath, args, { timeout: 120_000 });
 const client = join(import.meta.dirname, "../../src/service/client.ts");
 
 function folder(): string {

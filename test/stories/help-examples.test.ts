@@ -144,7 +144,7 @@ function shell(line: string, { cwd, env }: Place): Promise<{ code: number; outpu
     const child = execFile(
       "/bin/sh",
       ["-c", line],
-      { cwd, env: cleanEnv({ env }), timeout: 20_000 },
+      { cwd, env: cleanEnv({ env }), timeout: 120_000 },
       (error, stdout, stderr) => {
         resolve({
           code: error === null ? 0 : Number(error.code ?? -1),

@@ -105,7 +105,7 @@ function run(
     execFile(
       "/bin/sh",
       [file],
-      { cwd, env: cleanEnv({ env: { ...env, ...more } }), timeout: 60_000 },
+      { cwd, env: cleanEnv({ env: { ...env, ...more } }), timeout: 150_000 },
       (error, text) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
       },
@@ -116,30 +116,25 @@ function run(
 describe.concurrent("each recipe works as it stands", () => {
   test("there are seven of them", () => expect(recipes).toHaveLength(7));
 
-  test.each(recipes.filter(runsHere))(
-    "$heading",
-    { timeout: 60_000 },
-    async ({ heading, script, claims }) => {
-      const scene = await prepare();
-      const here = await withDatabase(script, scene);
-      const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
-      if (!/container|database/.test(heading)) await importNote(scene, address);
-      const { code, text } = await run(here, scene);
-      expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe(
-        "exit 0",
-      );
-      // Whatever it did: the service is not left with an exchange that nobody knows of.
-      expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
-        state: "active",
-        failedAccesses: 0,
-      });
-    },
-  );
+  test.each(recipes.filter(runsHere))("$heading", async ({ heading, script, claims }) => {
+    const scene = await prepare();
+    const here = await withDatabase(script, scene);
+    const [, address] = /(?<=postgres:..)team@(\S+)/.exec(here) ?? [];
+    if (!/container|database/.test(heading)) await importNote(scene, address);
+    const { code, text } = await run(here, scene);
+    expect(`exit ${code}\n${missing(claims, text) ?? ""}\n${code === 0 ? "" : text}`.trim()).toBe(
+      "exit 0",
+    );
+    // Whatever it did: the service is not left with an exchange that nobody knows of.
+    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
+      state: "active",
+      failedAccesses: 0,
+    });
+  });
 });
 
 test.concurrent.each(others.filter(runsHere))(
   "the examples of the topic $heading work",
-  { timeout: 60_000 },
   async ({ script, claims }) => {
     const scene = await prepare();
     writeFileSync(join(scene.cwd, "key.txt"), scene.env["APP_KEY"] ?? "");
@@ -156,7 +151,7 @@ test.concurrent.each(others.filter(runsHere))(
   },
 );
 
-test("a recipe goes on where its first run was killed", { timeout: 60_000 }, async () => {
+test("a recipe goes on where its first run was killed", async () => {
   const scene = await prepare();
   const container = recipes.find(({ heading }) => heading.includes("container"))?.script ?? "";
   const killed = container.replace("--field", "--save-cmd 'kill -9 $PPID' --field");
@@ -181,40 +176,30 @@ describe.skipIf(!hasSqlite)("the recipe of an application with its own database"
   };
   const requests = ({ sandbox }: Scene): number => sandbox.sandbox.requests().length;
 
-  test(
-    "goes on with a machine whose clock is behind that of the one before it",
-    { timeout: 60_000 },
-    async () => {
-      const scene = await prepare();
-      expect(await run(first, scene, ahead)).toMatchObject({ code: 0 });
-      for (const clock of [{}, ahead, {}])
-        expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
-    },
-  );
+  test("goes on with a machine whose clock is behind that of the one before it", async () => {
+    const scene = await prepare();
+    expect(await run(first, scene, ahead)).toMatchObject({ code: 0 });
+    for (const clock of [{}, ahead, {}])
+      expect(await run(next, scene, clock)).toMatchObject({ code: 0 });
+  });
 
-  test(
-    "of two runs from one row only one saves, whatever their clocks say",
-    { timeout: 60_000 },
-    async ({ expect }) => {
-      const scene = await prepare();
-      expect(await run(first, scene)).toMatchObject({ code: 0 });
-      const before = requests(scene);
-      scene.sandbox.faults.add([parseFault("get-start:delay=5s")]);
-      const slow = run(next, scene, ahead);
-      await expect
-        .poll(() => requests(scene), { timeout: 20_000, interval: 10 })
-        .toBeGreaterThan(before + 1);
-      const both = [await run(next, scene), await slow];
-      expect(both.map(({ code }) => code).toSorted()).toEqual([0, 11]);
-      expect(both.find(({ code }) => code === 11)?.text).toMatch(
-        /another run has replaced the row/,
-      );
-      expect(await run(next, scene)).toMatchObject({ code: 0 });
-      expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
-        state: "active",
-        failedAccesses: 0,
-        unackedStarts: 0,
-      });
-    },
-  );
+  test("of two runs from one row only one saves, whatever their clocks say", async ({ expect }) => {
+    const scene = await prepare();
+    expect(await run(first, scene)).toMatchObject({ code: 0 });
+    const before = requests(scene);
+    scene.sandbox.faults.add([parseFault("get-start:delay=5s")]);
+    const slow = run(next, scene, ahead);
+    await expect
+      .poll(() => requests(scene), { timeout: 20_000, interval: 10 })
+      .toBeGreaterThan(before + 1);
+    const both = [await run(next, scene), await slow];
+    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 11]);
+    expect(both.find(({ code }) => code === 11)?.text).toMatch(/another run has replaced the row/);
+    expect(await run(next, scene)).toMatchObject({ code: 0 });
+    expect(scene.sandbox.sandbox.inspect(scene.env["NOTE"] ?? "")).toMatchObject({
+      state: "active",
+      failedAccesses: 0,
+      unackedStarts: 0,
+    });
+  });
 });

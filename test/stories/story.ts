@@ -170,7 +170,7 @@ function piped({ command }: Step, { cwd, env }: Scene): Promise<Played> {
     execFile(
       "/bin/sh",
       ["-c", script],
-      { cwd, env: cleanEnv({ env }), timeout: 60_000 },
+      { cwd, env: cleanEnv({ env }), timeout: 150_000 },
       (error, text) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), text });
       },
