@@ -30,7 +30,6 @@ export interface Outputs {
   line?: Way | undefined;
 }
 
-/** What a read prints. */
 function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery): GetDocument {
   const { state: _, ...shown } = summarize(exchange);
   return { uuid, label, vault, kind, exchange: shown, settled };

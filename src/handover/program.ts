@@ -56,7 +56,6 @@ export class Program {
     return [this.#given.command, [...this.fields], this.#given.stdin === true];
   }
 
-  /** Whether it receives the whole contents. */
   takesAll({ vault }: Pick<GetDocument, "vault">): boolean {
     const passed = [...this.fields.values()];
     const parts = Object.keys(vault["creditCard"] ?? {}).map((name) => `vault.creditCard.${name}`);

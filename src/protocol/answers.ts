@@ -54,7 +54,6 @@ export function responseSchema(endpoint: Pick<Endpoint, "kind" | "operation" | "
   return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
 }
 
-/** Any JSON object. */
 type Json = Record<string, unknown>;
 
 /** A whole HTTP answer whose body is a JSON object. */

@@ -30,7 +30,6 @@ interface StartBody extends Pick<VaultInput, "device"> {
   vault: { credentials: Credentials };
 }
 
-/** Validated body of a create call. */
 interface CreateBody extends Pick<VaultInput, "device" | "metadata"> {
   externalRef?: string;
   vault: Pick<VaultInput, "creditCard" | "content" | "hashedPin" | "maxUsage" | "expiryDate">;
