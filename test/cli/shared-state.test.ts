@@ -50,6 +50,10 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
       created: false,
     });
     expectExit(await firstGet(machine, lab.vault), 0);
+    // What is sealed would never be opened again.
+    await sql(`DELETE FROM ${schema}.meta WHERE name = 'key'`);
+    expectError(await machine.vault("state", "init", "--json"), "state", /it holds no state/);
+    expect(await sql(`SELECT FROM ${schema}.meta WHERE name = 'key'`)).toHaveLength(0);
   });
 
   it("is named to a command without its password", async () => {

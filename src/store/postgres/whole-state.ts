@@ -39,13 +39,14 @@ export type SharedStore = StoredState & {
 };
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
-  /** As `StoredState.create`: makes or updates the schema, and makes the key if there is none. */
+  /** As `StoredState.create`: makes or updates the schema, and names a key where nothing is sealed. */
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
     const created = await this.#define(grant);
     if ((await readMeta(database))["key"] === undefined) {
       const make = await keyring.fresh();
-      const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
+      const sql = `INSERT INTO ${schema}.meta SELECT 'key', $1 WHERE NOT EXISTS (
+        SELECT FROM ${schema}.vaults WHERE strpos(sealed, '"s1:') > 0) ON CONFLICT (name) DO NOTHING`;
       await database.transact([{ sql, values: [make().id] }]);
     }
     const { key } = await this.store.ready();
