@@ -21,7 +21,7 @@ function parsePair<V>(flag: string, text: string, pairs: Pairs<V>): [name: strin
   const { form, hint, names, valueOf } = pairs;
   const at = names === undefined ? text.lastIndexOf("=") : text.indexOf("=");
   const name = text.slice(0, Math.max(at, 0)).trim();
-  const isKnown = at >= 0 && names?.includes(name) !== false;
+  const isKnown = name !== "" && names?.includes(name) !== false;
   const value = isKnown ? valueOf(text.slice(at + 1).trim(), name) : undefined;
   if (value !== undefined) return [name, value];
   throw new VaultError("usage", `${flag}: ${clip(text)} is not ${form}`, { hint });

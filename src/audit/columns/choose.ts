@@ -364,9 +364,7 @@ class Search {
     const best = this.#free().find((one) => most > 0 && shareOf(one) === most);
     const endpoint = this.#column("endpoint");
     const isCall = endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true;
-    const method = this.#free().find((one) =>
-      mostly(one, (text) => looks.looksLikeEndpoint(`${text} /`), 0.8),
-    );
+    const method = this.#free().find((one) => one.isWhole && mostly(one, looks.isMethod, 1));
     const ofCall = isCall ? (method ?? endpoint) : undefined;
     this.#take("action", named && (varies(named) || !isCall) ? named : (best ?? ofCall ?? named));
   }
@@ -477,7 +475,9 @@ class Search {
     const time = this.#column("time") as Profile;
     const { name } = time;
     const beside = this.#named("zone").find((one) => !varies(one) && zoneOf(one.texts[0] ?? ""));
-    const [own = ""] = /(?<=[([])[\w/:+-]+(?=[)\]]$)|(?:utc|gmt)[+-]\d[\d:]*/i.exec(name) ?? [];
+    // An abbreviation in a header does not know of summers.
+    const [own = ""] =
+      /(?<=[([])(?:[a-z]+\/\w+|(?:utc|gmt)?[+-][\d:]+)(?=[)\]]$)/i.exec(name) ?? [];
     const named = zoneOf(own) ? own : /utc|gmt/i.test(name) ? "UTC" : undefined;
     const known = this.#given.zone ?? named ?? beside?.texts[0];
     const reader = new TimeReader(time.texts, {

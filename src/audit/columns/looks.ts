@@ -157,6 +157,9 @@ const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
 export const uuidInEndpoint = (value: string): string | null =>
   (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
 
+export const isMethod = (text: string): boolean =>
+  /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/.test(text);
+
 /** Whether a value is like `POST /vault/…`, or a path or URL with `/vault/` in it. */
 export const looksLikeEndpoint = (value: string): boolean =>
   value.length <= 4096 &&

@@ -25,11 +25,13 @@ export interface Action {
   readonly action: string;
   /** True for columns like `failed`, false for those like `success`; else 0 and 1 are unclear. */
   readonly inverted: boolean | undefined;
-  readonly meanings: Map<string | null | undefined, Meaning>;
+  /** The outcome of an item without one (`Meaning`), as of one with `-` or `N/A`. */
+  readonly none: "" | null | undefined;
+  readonly meanings: Map<string | undefined, Meaning>;
 }
 
 /** What items with an action and an outcome mean. */
-export interface Meaning extends Omit<Action, "meanings"> {
+export interface Meaning extends Omit<Action, "meanings" | "none"> {
   /** Without one: null if others have successes, else empty; undefined in a log without any. */
   readonly outcome: string | null | undefined;
   /** The outcome as it stands there. */
@@ -55,8 +57,8 @@ export class Classifier {
   readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
   readonly #word: (text: string) => string;
-  /** For each of the values of `inverted`. */
-  readonly #actions: Map<string, Action>[] = [];
+  /** By `inverted` and `none`. */
+  readonly #actions: Record<string, Map<string, Action>> = {};
   #known = 0;
   readonly #counts = new Map<Remark, Map<string, number>>();
 
@@ -73,16 +75,14 @@ export class Classifier {
     this.#word = word;
   }
 
-  actionOf(action: string, inverted?: boolean): Action {
-    const known = (this.#actions[inverted === undefined ? 0 : inverted ? 1 : 2] ??= new Map());
-    return (
-      known.get(action) ?? this.#remember(known, action, { action, inverted, meanings: new Map() })
-    );
+  actionOf(action: string, inverted?: boolean, none?: "" | null): Action {
+    const known = (this.#actions[`${inverted} ${none}`] ??= new Map());
+    const fresh = { action, inverted, none, meanings: new Map() };
+    return known.get(action) ?? this.#remember(known, action, fresh);
   }
 
-  /** `none`: the outcome of an item without one (`Meaning`), as of one with `-` or `N/A`. */
-  meaningOf({ action, inverted, meanings }: Action, text?: string, none?: "" | null): Meaning {
-    const known = meanings.get(text ?? none);
+  meaningOf({ action, inverted, none, meanings }: Action, text?: string): Meaning {
+    const known = meanings.get(text);
     if (known !== undefined) return known;
     const isMapped = this.#outcomes.has((text ?? "").toLowerCase());
     const outcome = saysNothing(text ?? "") && !isMapped ? none : (text ?? "");
@@ -96,7 +96,7 @@ export class Classifier {
       !asksEndpoint &&
       this.#outcomeOf(textOf(outcome ?? "") ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    return this.#remember(meanings, text ?? none, {
+    return this.#remember(meanings, text, {
       ...given,
       text,
       code: isPlain ? eventCodes[kind] : undefined,
@@ -286,4 +286,4 @@ const isAdministrator = (text: string): boolean =>
 
 /** Whether an item is not about a vault. A browser asks by OPTIONS whether it may call. */
 const isAboutApplication = (text: string): boolean =>
-  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION|^(?:OPTIONS|HEAD)\b/i.test(text);
+  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION|^(?:OPTIONS|HEAD)(?: +(?:\/|https?:)|$)/i.test(text);

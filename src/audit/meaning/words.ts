@@ -194,7 +194,7 @@ const no = "false|f|no|n|nein|non|falso|faux|falsch";
 const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt`;
 const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
-  ^(?:${no}|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\))(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ^(?:${no}|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
   fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
   echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?

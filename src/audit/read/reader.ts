@@ -101,7 +101,7 @@ export class ItemReader {
     this.#keys = new Keys(slots);
     this.#texts = new TextValues((text) => form.decode(text));
     this.#actions = new TextValues((text) =>
-      layout.classifier.actionOf(form.decode(text), this.#inverted),
+      layout.classifier.actionOf(form.decode(text), this.#inverted, this.#noOutcome),
     );
   }
 
@@ -227,7 +227,7 @@ export class ItemReader {
     if (entry.vault < 0 && this.#has(vault)) return null;
     const texts = this.#texts;
     const result = this.#valueAt(texts, given, outcome);
-    const meaning = classifier.meaningOf(called, result, this.#noOutcome);
+    const meaning = classifier.meaningOf(called, result);
     const described = meaning.code === undefined ? this.#valueAt(texts, given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#valueAt(texts, given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
@@ -255,8 +255,8 @@ export class ItemReader {
     const entry = this.#entry;
     entry.time = item.time;
     entry.vault = vaults.of(item.vault ?? "");
-    const called = classifier.actionOf(item.action, this.#inverted);
-    const meaning = classifier.meaningOf(called, item.outcome, this.#noOutcome);
+    const called = classifier.actionOf(item.action, this.#inverted, this.#noOutcome);
+    const meaning = classifier.meaningOf(called, item.outcome);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
     const own = viewOf(Buffer.from(item.id ?? ""));
     const isId = item.id !== undefined;
