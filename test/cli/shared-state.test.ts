@@ -52,7 +52,11 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectExit(await firstGet(machine, lab.vault), 0);
     // What is sealed would never be opened again.
     await sql(`DELETE FROM ${schema}.meta WHERE name = 'key'`);
-    expectError(await machine.vault("state", "init", "--json"), "state", /it holds no state/);
+    expectError(
+      await machine.vault("state", "init", "--json"),
+      "state",
+      /has lost the name of its key/,
+    );
     expect(await sql(`SELECT FROM ${schema}.meta WHERE name = 'key'`)).toHaveLength(0);
   });
 

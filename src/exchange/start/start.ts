@@ -126,7 +126,7 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
 export interface ChosenStart extends StartCall, Omit<Intent, "seen"> {
   /** What the service accepts or refuses, as `combinationOf` names it. */
   combination: string;
-  /** Unless the credentials have worked with another hashedPin, device or kind: then a refusal is of them. */
+  /** Unless the credentials have worked with another hashedPin or kind: then a refusal is of them. */
   isAsStored: boolean;
 }
 
@@ -161,7 +161,7 @@ export async function chosenStart(
     newVault,
     run,
     combination,
-    isAsStored: !proven || (isSame && matches(accepted, device)),
+    isAsStored: !proven || isSame,
     // Proven with this very pin, device and kind.
     sole: sole && combination === sentAs(vault.kind, stored, accepted, { uuid }).combination,
   };
@@ -205,14 +205,6 @@ function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefi
   const hint = "leave --device out to send the accepted one, or use --force";
   throw new VaultError("guard", message, { uuid, hint });
 }
-
-/** Whether the service takes a device for the one that it has accepted: a newer version and more fonts still match. */
-const matches = (accepted: Device | null, sent: Device | undefined): boolean =>
-  accepted === null ||
-  sent === undefined ||
-  (!isOtherDevice(accepted, sent) &&
-    Number.parseFloat(sent.browserVersion) >= Number.parseFloat(accepted.browserVersion) &&
-    accepted.fonts.every((font) => sent.fonts.includes(font)));
 
 const isOtherDevice = (stored: Device | null, sent: Device | undefined): boolean =>
   stored !== null &&

@@ -63,7 +63,7 @@ export function connectionReason(cause: unknown): ErrorFacts & { why: string } {
     [/^(?:28|42)/, { cause }],
     [/certificate|self.signed|altnames/i, { hint: byCertificate, cause }],
     [/not support SSL/, { hint: byServer, cause }],
-    [/^3D|no such database|tenant or user not found/i, {}],
+    [/^3D|no such database/i, {}],
     [nobody, { hint: byTime, retry: "safe" }],
     [/(?:)/, { hint: byTime, retry: "safe", cause }],
   ];

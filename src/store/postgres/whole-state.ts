@@ -6,7 +6,7 @@ import { marksIn, type Marks } from "../whole/marks.ts";
 import { Whole, WholeReader, type Engine, type WholeOperation } from "../whole/whole.ts";
 import type { Row as WholeRow } from "../tables.ts";
 import type { Database, Query } from "./database.ts";
-import { alreadyThere, codeOf } from "./errors.ts";
+import { alreadyThere, cannotBeUsed, codeOf } from "./errors.ts";
 import { lockIn, transactWhole } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
 import {
@@ -44,9 +44,11 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { database, keyring, schema } = this.store.parts;
     const created = await this.#define(grant);
     if ((await readMeta(database))["key"] === undefined) {
+      const sealed = `SELECT FROM ${schema}.vaults WHERE strpos(sealed, '"s1:') > 0 LIMIT 1`;
+      if ((await database.query({ sql: sealed })).length > 0)
+        throw cannotBeUsed(database.address, "it has lost the name of its key: restore a backup");
       const make = await keyring.fresh();
-      const sql = `INSERT INTO ${schema}.meta SELECT 'key', $1 WHERE NOT EXISTS (
-        SELECT FROM ${schema}.vaults WHERE strpos(sealed, '"s1:') > 0) ON CONFLICT (name) DO NOTHING`;
+      const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
       await database.transact([{ sql, values: [make().id] }]);
     }
     const { key } = await this.store.ready();
