@@ -77,8 +77,10 @@ export class Classifier {
 
   actionOf(action: string, inverted?: boolean, none?: "" | null): Action {
     const known = (this.#actions[`${inverted} ${none}`] ??= new Map());
-    const fresh = { action, inverted, none, meanings: new Map() };
-    return known.get(action) ?? this.#remember(known, action, fresh);
+    return (
+      known.get(action) ??
+      this.#remember(known, action, { action, inverted, none, meanings: new Map() })
+    );
   }
 
   meaningOf({ action, inverted, none, meanings }: Action, text?: string): Meaning {
