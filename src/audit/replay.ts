@@ -178,7 +178,7 @@ function conclude(
       "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
         sources.some(({ layout }) => layout.isContradicted),
       [`release ${release} records no failed attempts`]: beforeRelease(release, "1.2.18"),
-      "times come twice, when clocks go back": sources.some(({ layout }) => layout.times.twice),
+      "times come twice, when clocks go back": sources.some(({ layout }) => layout.times.isTwice),
       "the log is cut off or damaged: items are missing": cut !== undefined,
       [`${count(skips.count, "line")} could not be read`]: skips.count > 0,
     }),

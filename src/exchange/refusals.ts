@@ -109,8 +109,7 @@ export function afterRefusal(
       : isLocked
         ? "; by the counters, the vault is locked now"
         : "";
-  const plain = plainRead(vault, circumstances);
-  const next = [...plain, ...waysOn(vault, circumstances)];
+  const next = [...plainRead(vault, circumstances), ...waysOn(vault, circumstances)];
   return new VaultError(code, `${why}${more}`, {
     ...facts,
     next: next.length > 0 ? next : facts.next,

@@ -130,10 +130,11 @@ export const contentsFlags = {
 } as const satisfies Flags;
 
 /** What says something about one vault; the rest is said of all alike. */
-export const flagsOfOne = Object.keys({ ...exchangeFlags, ...outFlag, ...contentsFlags }).filter(
-  (flag) =>
-    !/^--(?:kind|external-ref|no-ack|discard-pending|dry-run|with-credentials)\b/.test(flag),
-);
+export const flagsOfOne = (): string[] =>
+  Object.keys({ ...exchangeFlags, ...outFlag, ...contentsFlags }).filter(
+    (flag) =>
+      !/^--(?:kind|external-ref|no-ack|discard-pending|dry-run|with-credentials)\b/.test(flag),
+  );
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
 

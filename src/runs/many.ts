@@ -143,7 +143,7 @@ function whySkipped(
  * @throws `usage`
  */
 function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
-  const flag = firstGiven(flagsOfOne, options);
+  const flag = firstGiven(flagsOfOne(), options);
   if (flag !== undefined)
     throw new VaultError("usage", `${flag} is for one vault only, not with ${manyBy(options)}`, {
       hint: "leave one of them out, or put it into the lines of --from",

@@ -143,8 +143,8 @@ export class TimeReader {
   /** Whether of two numbers in a date the first one is the day, and whether that is sure. */
   readonly #isDayFirst: boolean;
   readonly isSure: boolean;
-  /** What is said of a time that clocks show twice, once one was read. */
-  twice: string | undefined;
+  /** A time was read that clocks show twice. */
+  isTwice = false;
   /** Any, without a sample. */
   readonly #forms: ReadonlySet<Form> | undefined;
   readonly #zone: Zone;
@@ -192,8 +192,11 @@ export class TimeReader {
     };
     if (momentOf !== undefined && isAbbreviation.test(zone ?? ""))
       doubt("are read by a zone that may mean others");
-    const twice = (): void => doubt((this.twice = "come twice, when clocks go back"));
-    const time = momentOf?.(shown, twice) ?? earliest;
+    const isTwice = (): void => {
+      this.isTwice = true;
+      doubt("come twice, when clocks go back");
+    };
+    const time = momentOf?.(shown, isTwice) ?? earliest;
     return time <= earliest ? null : time;
   }
 

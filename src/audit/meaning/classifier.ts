@@ -86,8 +86,7 @@ export class Classifier {
   meaningOf({ action, inverted, none, meanings }: Action, text?: string): Meaning {
     const known = meanings.get(text);
     if (known !== undefined) return known;
-    const isMapped = this.#outcomes.has((text ?? "").toLowerCase());
-    const outcome = saysNothing(text ?? "") && !isMapped ? none : (text ?? "");
+    const outcome = this.#outcomeIn(text) ?? none;
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
@@ -96,7 +95,7 @@ export class Classifier {
     const isPlain =
       this.#failure === undefined &&
       !asksEndpoint &&
-      this.#outcomeOf(textOf(outcome ?? "") ?? "", inverted) === "good" &&
+      this.#outcomeOf(outcome ?? "", inverted) === "good" &&
       kind === (base ?? "application");
     return this.#remember(meanings, text, {
       ...given,
@@ -151,6 +150,11 @@ export class Classifier {
     return value;
   }
 
+  /** Returns the trimmed text, or undefined for one that says nothing, unless a rule says what it means. */
+  #outcomeIn(text = ""): string | undefined {
+    return this.#outcomes.has(text.toLowerCase()) ? text : textOf(text);
+  }
+
   #outcomeOf(outcome: string, inverted: boolean | undefined): Outcome {
     return this.#outcomes.get(outcome.toLowerCase()) ?? outcomeOf(outcome, inverted);
   }
@@ -160,8 +164,7 @@ export class Classifier {
     text?: string,
     endpoint?: string,
   ): Known {
-    const isMapped = typeof given === "string" && this.#outcomes.has(given.toLowerCase());
-    const outcome = isMapped ? given : textOf(given ?? "");
+    const outcome = this.#outcomeIn(given ?? "");
     const description = text === action ? undefined : textOf(text);
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
       nameIn(action, this.#renames) ?? {};

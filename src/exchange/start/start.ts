@@ -147,7 +147,6 @@ export async function chosenStart(
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   if (!start.force) guardDevice(vault, device);
   const exchangeId = newId(context.clock, vault.last?.id);
-  const isSame = kind === vault.kind && credentials.hashedPin === stored.hashedPin;
   return {
     step: "start",
     exchangeId,
@@ -161,7 +160,7 @@ export async function chosenStart(
     newVault,
     run,
     combination,
-    isAsStored: !proven || isSame,
+    isAsStored: !proven || (kind === vault.kind && credentials.hashedPin === stored.hashedPin),
     // Proven with this very pin, device and kind.
     sole: sole && combination === sentAs(vault.kind, stored, accepted, { uuid }).combination,
   };
@@ -199,17 +198,14 @@ export async function refusedNow(
 /** @throws `guard` if the device differs from the one last accepted: of the newest proven credentials or, in a restored state, of the current ones */
 function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefined): void {
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
-  if (!last?.device || !isOtherDevice(last.device, device)) return;
-  const { browserType, osType } = last.device;
+  const accepted = last?.device ?? null;
+  if (accepted === null || device === undefined) return;
+  const { browserType, osType } = accepted;
+  if (browserType === device.browserType && osType === device.osType) return;
   const message = `not sent: vault ${uuid} was read with another device (${JSON.stringify({ browserType, osType })})`;
   const hint = "leave --device out to send the accepted one, or use --force";
   throw new VaultError("guard", message, { uuid, hint });
 }
-
-const isOtherDevice = (stored: Device | null, sent: Device | undefined): boolean =>
-  stored !== null &&
-  sent !== undefined &&
-  (stored.browserType !== sent.browserType || stored.osType !== sent.osType);
 
 /** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */
 export function combinationOf(

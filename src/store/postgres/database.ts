@@ -214,7 +214,9 @@ export class Database {
     // Of its own: on the others several requests are under way.
     const connection = await this.#open();
     let isEnding = false;
-    const stop = (): Error => connection.cut(new Error("it was interrupted"));
+    const stop = (): void => {
+      if (!isEnding) connection.cut(new Error("it was interrupted"));
+    };
     const run = async (statement: Statement) => (await connection.send([statement], wholeMs))[0];
     signal?.addEventListener("abort", stop);
     try {
@@ -223,7 +225,6 @@ export class Database {
       await connection.send([begin, { sql: durable }], this.address.patienceMs);
       const result = await work(async (statement) => (await run(statement))?.rows ?? []);
       isEnding = true;
-      signal?.removeEventListener("abort", stop);
       this.#expectCommitted(await run({ sql: "COMMIT" }));
       return result;
     } catch (error) {

@@ -57,7 +57,7 @@ export function noteOutcome(
   if (!isRefused) return;
   const base = rows.generation(generation);
   if (combination !== undefined) rows.refusals.set(combination, base?.fingerprint ?? null);
-  // With another hashedPin, device or kind it says nothing of the pair.
+  // With another hashedPin or kind it says nothing of a pair that has worked.
   if (!isAsStored) return;
   if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
