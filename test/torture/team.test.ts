@@ -52,12 +52,14 @@ it(`ten machines with clocks an hour apart, killed and stopped at random, while 
   ]);
   expect(team.violations).toEqual([]);
 
-  // Nobody is at work any more: what the dead held is free when its lease is over, or a transaction whose client was cut off (half a
-  // minute), and the next get brings each vault in step.
+  // Nobody is at work any more: what the dead held is free when its lease is over, or a gate that they have closed, or a transaction whose
+  // client was cut off (half a minute), and the next get brings each vault in step.
   const schema = new URL(await team.find()).searchParams.get("schema") ?? "";
   const held = async (): Promise<number> =>
     (
       await server.sql(`SELECT 1 FROM ${schema}.vaults WHERE ends_at > clock_timestamp() UNION ALL
+        SELECT 1 FROM ${schema}.meta WHERE CASE name WHEN 'closing'
+          THEN (value::jsonb ->> 'until')::timestamptz > clock_timestamp() END UNION ALL
         SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`)
     ).length;
   await expect.poll(held, { interval: 250, timeout: 45_000 }).toBe(0);
