@@ -40,6 +40,8 @@ export interface ReplayOptions extends InputOptions, Pick<Log, "labels" | "timel
 /** Result of a replay. It must be closed: reports read items of files again. */
 export interface Replay {
   summary: ReplaySummary;
+  /** What could not be read names a vault, whose verdict is unknown. */
+  isUnread: boolean;
   /** Yields reports, which are created lazily. */
   vaults(filter: { problems: boolean }): IteratorObject<VaultReport>;
   close(): void;
@@ -221,6 +223,9 @@ function conclude(
   };
   return {
     summary,
+    isUnread: every.some(
+      ({ verdict, vault }) => verdict === "unknown" && skips.namedAt(vault.uuid) > 0,
+    ),
     *vaults({ problems }) {
       for (const { vault, verdict } of every)
         if (!problems || isProblem(verdict)) yield reportOf(log, vault);

@@ -20,7 +20,6 @@ import type { Narrator } from "../terminal/narrator.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkTargets, printReplay } from "./audit-replay/output.ts";
 
-/** Verdicts that --fail-on accepts. */
 const auditFindings = verdicts.filter(isProblem);
 
 const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
@@ -124,7 +123,6 @@ export const descriptor = {
   ],
 } as const satisfies Command;
 
-/** The flags as commander has read them. */
 type Flags = OptionValues<typeof descriptor.options> & { files: readonly string[] };
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
@@ -256,12 +254,16 @@ const merged = <T>(all: readonly T[] | undefined): T | undefined =>
   all && (Object.assign({}, ...all) as T);
 
 /** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
-function findingOf({ summary }: Replay, failOn: readonly Verdict[]): VaultError | undefined {
+function findingOf(
+  { summary, isUnread }: Replay,
+  failOn: readonly Verdict[],
+): VaultError | undefined {
   const { verdicts, inputs, skippedLines } = summary;
   const conditions = [...new Set(failOn)];
   const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
   const lines = `${inNumber(skippedLines, "line")} could not be read`;
-  const unread = cutWords(inputs) ?? (skippedLines > 0 ? lines : undefined);
+  const elsewhere = "items name a vault in another column than the vault's";
+  const unread = cutWords(inputs) ?? (skippedLines > 0 ? lines : isUnread ? elsewhere : undefined);
   const found = [
     ...conditions
       .filter((verdict) => verdicts[verdict] > 0)

@@ -54,7 +54,6 @@ export function explain(
   });
 }
 
-/** Describes the cause of a lock, with the items that led to it. */
 function causeOf({ fold: { rules } }: Log, { ending }: Vault, evidence: Evidence): Cause {
   const { rule = "unseen", lockedAt = 0, chain } = evidence;
   const { certainty, reason } = evidence.ofRule ?? evidence;
@@ -212,13 +211,13 @@ function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] 
 /** What failed attempts were refused for, if not for their credentials. */
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
-  const [first] = new Set(failures.map(({ event }) => event)).size === 1 ? failures : [];
   const things: Partial<Record<EventKind, readonly [what: string, thing: string]>> = {
     "failed-device": ["device", "device (browser and operating system)"],
     "failed-pin": ["PIN", "hashedPin"],
   };
-  const [what, thing] = (first && things[first.event]) ?? [];
-  if (what !== undefined)
+  const found = [...new Set(failures.map(({ event }) => event))].map((event) => things[event]);
+  const [what, thing] = [0, 1].map((at) => found.map((one) => one?.[at]).join(" and "));
+  if (found.length > 0 && found.every((one) => one !== undefined))
     return {
       fault: `was refused for its ${what}, not for its credentials: send the ${thing} with which the vault was created.`,
     };

@@ -12,7 +12,6 @@ interface Confidence {
   reason: string;
 }
 
-/** A verdict on a vault, and how certain it is. */
 interface Judgement extends Confidence {
   verdict: Verdict;
   rule?: LockRule;
@@ -39,7 +38,8 @@ export function judge(log: Log, vault: Vault): Judgement {
   const gone = "a call was refused because the service has no such vault";
   if (vault.gone > 0) return { verdict: "deleted", ...confidence([gone]) };
   const unknown = { verdict: "unknown", certainty: "unknown" } as const;
-  if (doubts.includes(unread)) return { ...unknown, reason: unread };
+  const reason = [unread, elsewhere].find((one) => doubts.includes(one));
+  if (reason !== undefined) return { ...unknown, reason };
   if ((vault.kinds & ~(1 << eventCodes.other)) === 0)
     return { ...unknown, reason: "none of its items has a known action" };
   // Any item that is not understood may be a start.
@@ -86,6 +86,7 @@ export const hasUnknownReason = (log: Log, { event, seen }: VaultEvent): boolean
 const expires =
   "releases up to 1.2.22 also lock when a start with refused credentials expires, which no item shows";
 const unread = "lines that could not be read name this vault";
+const elsewhere = "a lock names this vault in another column than the calls";
 
 function unclearWords(isHypothetical: boolean, { unclear, refusals, items }: Vault): string {
   const what = isHypothetical ? "refused because of a lock, or not understood" : "not understood";
@@ -150,10 +151,13 @@ const knownBy = (vault: Vault): string =>
 const doubtsOf = (log: Log, vault: Vault): string[] => {
   const { ending, contradictions, mayBeAcked, failedAttempts, refusals, unclear, alike } = vault;
   const isOpen = ending === undefined;
+  const named = log.skips.namedAt(vault.uuid);
   const { release } = log.fold.rules;
   const vaults = said({
     "an item that is not understood may have changed that since": ending?.isUnsure === true,
-    [unread]: log.skips.mayName(vault.uuid),
+    [unread]: named === Infinity,
+    // An accepted start proves that a lock is over.
+    [elsewhere]: isOpen && named > 0 && named >= vault.lastStart && named <= log.asOf,
     [expires]: isOpen && failedAttempts > 0 && beforeRelease(release, "1.2.23"),
     "the log contradicts itself for this vault": contradictions.length > 0,
     "an acknowledgement stands just before the first start: it is its own if the clocks differ":

@@ -59,6 +59,7 @@ const misleading = row(String.raw`
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the|invalid|wrong|bad)(?: \w+){0,3} SECRET
   OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
+  (?<!vault )credentials(?: \((?:x )?application(?: uuid)?\)|: application(?: uuid)?$)
   (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls|hsm|kms|sim|smart ?card) pin
   VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)
   (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|(?:en|de)cryption|header|counter|format|encoding|length|type|schema|syntax|object|field|size)`);

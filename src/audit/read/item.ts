@@ -77,7 +77,8 @@ const everyUuid = new RegExp(anyUuid, "gi");
 export class Skips {
   count = 0;
   readonly #first: Skip[] = [];
-  readonly #uuids = new Set<string>();
+  /** With the time of the last lock that names them; Infinity for what could not be read. */
+  readonly #uuids = new Map<string, number>();
 
   /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
   get first(): Skip[] {
@@ -91,15 +92,18 @@ export class Skips {
     this.name(text);
   }
 
-  /** Notes what a text names that could not be read. */
-  name(text: string): void {
-    for (const [uuid] of text.matchAll(everyUuid))
-      if (this.#uuids.size < maxUuids) this.#uuids.add(uuid.toLowerCase());
+  /** Notes what a text names that could not be read, or at that time is about a lock. */
+  name(text: string, at = Infinity): void {
+    for (const [found] of text.matchAll(everyUuid)) {
+      const uuid = found.toLowerCase();
+      const known = this.#uuids.get(uuid) ?? 0;
+      if (known > 0 || this.#uuids.size < maxUuids) this.#uuids.set(uuid, Math.max(known, at));
+    }
   }
 
-  /** Whether such lines name a uuid, in lower case. Beyond a limit they may name any. */
-  mayName(uuid: string): boolean {
-    return this.#uuids.has(uuid) || this.#uuids.size === maxUuids;
+  /** That time of a uuid, in lower case; 0 if none names it. Beyond a limit, what could not be read may name any. */
+  namedAt(uuid: string): number {
+    return this.#uuids.size === maxUuids ? Infinity : (this.#uuids.get(uuid) ?? 0);
   }
 }
 

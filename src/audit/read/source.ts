@@ -140,11 +140,12 @@ export class Source implements Sink {
 
   add(entry: Entry, list?: string): void {
     // A call without a vault: what else it names may be its vault.
-    if (entry.vault < 0 && mayCount(entry.event)) {
+    const isLock = entry.event === "lock" || entry.event === "lock-noted";
+    if (entry.vault < 0 && (isLock || mayCount(entry.event))) {
       const text = textOf(this.bytesOf(entry));
       // Its own id is none, and not remembered: those of 100,000 calls would be too many.
       const { id = "" } = this.itemOf(entry);
-      this.unread(isUuid(id) ? text.replaceAll(id, "") : text);
+      this.#skips.name(isUuid(id) ? text.replaceAll(id, "") : text, isLock ? entry.time : Infinity);
     }
     this.#into.push(entry);
     this.report.items += 1;
@@ -240,7 +241,6 @@ function likest(sample: readonly RawRecord[]): readonly RawRecord[] {
   return sample.filter(({ list }) => lists.has(list));
 }
 
-/** Returns `newest-first` if more neighbors go back in time than forward. */
 function orderOf(given: readonly (number | null)[]): InputReport["order"] {
   const times = given.filter((time) => time !== null);
   const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
@@ -299,7 +299,6 @@ export class Inputs {
   }
 }
 
-/** Columns of the lines that the journal is written in. */
 const journalColumns = Object.fromEntries(
   Object.entries(properties).map(([role, name]) => [role, { name, by: "name" as const }]),
 );
