@@ -84,7 +84,8 @@ _vaultsvc_complete() {
     if [[ -z ${meanings[index]} ]]; then continue; fi
     candidate=${COMPREPLY[index]}
     printf -v piece '%*s' $((width - ${#candidate})) ''
-    COMPREPLY[index]="$candidate$piece  -- ${meanings[index]}"
+    piece="$candidate$piece  -- ${meanings[index]}"
+    COMPREPLY[index]=${piece:0:${COLUMNS:-80}}
   done
 }
 

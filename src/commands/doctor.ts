@@ -19,7 +19,7 @@ import { wayLines, wayText } from "../way.ts";
 
 export const doctor = command({
   description:
-    "Check the configuration, the key, the state, the clock, TLS, and whether the service can be reached and refuses the application; say what to do " +
+    "Check the configuration, the key, the state, the clock, TLS, and whether the service can be reached and does not refuse the application; say what to do " +
     "about each finding. Changes nothing, and sends nothing about a vault: one request without credentials, and the acknowledgement of " +
     "a vault that does not exist, which does not count toward lockout. Errors stop commands, warnings may do so soon; info could not be verified.",
   options: {

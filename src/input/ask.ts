@@ -99,7 +99,7 @@ export async function askCredentials(
     const text = await contentOf(io, answer.trim(), "Credentials");
     return await readCredentials(io.redactor, text, "Credentials");
   };
-  const message = "Credentials (JSON in one line, or @FILE)";
+  const message = "Credentials (JSON on one line, or @FILE)";
   const given = await parsed(await io.ask.secret({ message, rule: ruleFrom(parsed) }));
   if (given.type === "recovery") return { given };
   const pin = hashedPin ?? given.credentials.hashedPin;

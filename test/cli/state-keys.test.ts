@@ -235,7 +235,7 @@ describe.concurrent("vault doctor", () => {
     const made = `key ${idOf(machine)} (key file ${file})`;
     expect(await key()).toBe(`${made}, nothing is encrypted yet`);
     await machine.ok(...firstGetArgs(machine, lab.vault));
-    expect(await key()).toBe(`${made}, opens all 2 encrypted values`);
+    expect(await key()).toBe(`${made}, opens every encrypted value (2)`);
   });
 });
 

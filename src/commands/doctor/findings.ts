@@ -112,9 +112,7 @@ function keyFinding({ vaults }: StateFacts, { key, damage }: DirectoryFacts): Fi
   if (key.problem !== null) return failed("key", key.problem);
   if (key.id === null) return ok("key", `none yet; the first read or import creates ${key.source}`);
   const fits =
-    key.opened === 0
-      ? "nothing is encrypted yet"
-      : `opens all ${count(key.opened, "encrypted value")}`;
+    key.opened === 0 ? "nothing is encrypted yet" : `opens every encrypted value (${key.opened})`;
   const unread = vaults === null || damage !== null ? "" : `, ${fits}`;
   const hint =
     key.file === null
