@@ -141,5 +141,9 @@ export function serviceName(
       `${source}: http: is allowed only to this machine, not to ${url.hostname}: secrets would be sent in plain text`,
       { hint: `--base-url https://${url.host}, or --insecure-http if you accept that` },
     );
-  return `${url.origin}${`${url.pathname}${settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "")}`;
+  const base = url.pathname.replace(/\/$/, "");
+  // A base URL may end with the prefix, of two parts or more: messages name the service with it.
+  const isWhole = /\/.+\/./.test(settings.apiPrefix) && base.endsWith(settings.apiPrefix);
+  const path = `${base}${isWhole ? "" : settings.apiPrefix}`.replaceAll(/\/{2,}/g, "/");
+  return `${url.origin}${path.replace(/\/$/, "")}`;
 }

@@ -136,6 +136,9 @@ describe("the service's name", () => {
     ["https://vaults.example.com:443/", "https://vaults.example.com/vaultsvc/v1-2"],
     ["https://VAULTS.example.com/tenant/", "https://vaults.example.com/tenant/vaultsvc/v1-2"],
     ["http://127.0.0.1:4000", "http://127.0.0.1:4000/vaultsvc/v1-2"],
+    // As messages name it.
+    ["http://127.0.0.1:4000/vaultsvc/v1-2/", "http://127.0.0.1:4000/vaultsvc/v1-2"],
+    ["https://h.example.com/vaultsvc/v1-20", "https://h.example.com/vaultsvc/v1-20/vaultsvc/v1-2"],
     ["http://localhost:4000", "http://localhost:4000/vaultsvc/v1-2"],
     ["http://[::1]:4000", "http://[::1]:4000/vaultsvc/v1-2"],
   ])("%s", (baseUrl, name) => {
