@@ -86,10 +86,10 @@ export interface Handover {
 export class HandoverFailure extends Error {
   override readonly name = "HandoverFailure";
   readonly reason: HoldReason;
-  /** What another start of the same command line needs beside --discard-pending. */
-  readonly needs: readonly string[];
+  /** What another start of the same command line needs beside --discard-pending; null if it would fail again. */
+  readonly needs: readonly string[] | null;
 
-  constructor(reason: HoldReason, message: string, needs: readonly string[] = []) {
+  constructor(reason: HoldReason, message: string, needs: readonly string[] | null = []) {
     super(message);
     this.reason = reason;
     this.needs = needs;

@@ -156,7 +156,7 @@ function whyChoice({ failedAttempts }: VaultRecord, left: readonly Generation[])
 function whyRefused(vault: VaultRecord, [one]: readonly Generation[]): string {
   const before = `the service has refused generation ${one?.generation ?? ""} of vault ${vault.uuid} before`;
   const why = explainRefusal(vault);
-  return why === null ? before : `${before}. ${why}`;
+  return why === null ? before : `${before}; ${why}`;
 }
 
 /** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */

@@ -10,7 +10,7 @@ import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Program } from "./program.ts";
-import type { Way } from "../way.ts";
+import { withWords, type Way } from "../way.ts";
 
 /** What a command line says of its vaults; a program receives what is read, in place of stdout. */
 export type RunOptions = VaultsOptions & { program?: Program };
@@ -56,7 +56,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
   const handover: Handover = {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
-    line: outputs.line ?? io.line,
+    line: outputs.line ?? (options.vaults.length > 0 ? io.line : withWords(io.line, uuid)),
     replaces: given?.exact === undefined ? undefined : hash("sha256", given.exact),
     async deliver(delivery) {
       if (start.operation === "get") await deliverContents(io, delivery, handed, start);

@@ -94,7 +94,8 @@ export class Program {
       if (host.interrupted.aborted) throw error;
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === "E2BIG" ? "the fields are too long for an environment" : message;
-      throw failed(`${this.#name} could not be started: ${why}`);
+      const needs = code === "E2BIG" ? null : undefined;
+      throw failed(`${this.#name} could not be started: ${why}`, needs);
     });
     if (ended === undefined) return;
     const { exitCode, signal, unread } = ended;
@@ -120,7 +121,10 @@ export class Program {
       const value = fieldText(document, field);
       if (value !== undefined) {
         if (value.includes("\0"))
-          throw failed(`--env ${name}: ${field} holds a NUL byte, which no variable can hold`);
+          throw failed(
+            `--env ${name}: ${field} holds a NUL byte, which no variable can hold`,
+            null,
+          );
         env[name] = value;
       } else if (isContents(field)) {
         throw failed(`--env ${name}: the service's response has no ${field}`);
@@ -132,7 +136,8 @@ export class Program {
   }
 }
 
-const failed = (message: string): HandoverFailure => new HandoverFailure("run", message);
+const failed = (message: string, needs?: null): HandoverFailure =>
+  new HandoverFailure("run", message, needs);
 
 const usage = (message: string, facts: ErrorFacts): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);

@@ -31,7 +31,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const run = inPty(machine, ["get", uuid]);
     await run.waitFor(/What kind of vault is it/);
     run.type(down + down + enter);
-    await run.waitFor(/Credentials \(JSON in one line/);
+    await run.waitFor(/Credentials \(JSON on one line/);
     run.type(JSON.stringify(credentials) + enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
@@ -102,6 +102,14 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(held.code, held.text).toBe(11);
     expect(held.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(held.raw.lastIndexOf("\x1b[?25l"));
     expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(3);
+    const chosen = inPty(machine, ["get", "--discard-pending"], { columns: 120 });
+    await chosen.waitFor(/Which vault/);
+    chosen.type(down + enter);
+    await chosen.waitFor(/Show them\?/);
+    chosen.type(enter);
+    // The way on names the vault that was chosen.
+    const { text: told } = await chosen.exit;
+    expect(told).toContain(`next: vault get --discard-pending ${uuid} --reveal`);
     const run = inPty(machine, ["get", uuid, "--discard-pending"]);
     await run.waitFor(/Show them\?/);
     run.type(`maybe${enter}`);

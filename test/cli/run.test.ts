@@ -140,6 +140,8 @@ describe.concurrent("vault run", () => {
       const { run } = await prepare({ ...offlineNote, content });
       const held = await run(["--json", "--env", "NOTE=vault.content", "--", "true"]);
       expectError(held, "pending", why);
+      // The same line would fail again.
+      expect(errorOf(held).help).not.toContain("vault run");
       expectExit(await run(["--stdin", "--discard-pending", "--", "cat"]), 0);
     }
   });
