@@ -29,7 +29,7 @@ export const labelRule =
   "must be one line without invisible characters, and no UUID, such as 'spare card'";
 export const label = valueOf(labelRule, isLabel);
 
-export const uuid = valueOf(uuidRule, isUuid);
+export const uuid = valueOf(uuidRule, isUuid, (value) => value.toLowerCase());
 
 export const externalRef = valueOf(externalRefRule, isExternalRef);
 

@@ -100,11 +100,11 @@ async function importFile(app: App, file: string): Promise<void> {
   const underWay = new Map<string, Promise<void>>();
   const entries = entriesIn(text).map((entry, n) => [lines[n] as Line, entry] as const);
   const stop = await eachOf(entries, vaultsAtATime, async ([line, entry]) => {
-    const vault = line.uuid.toLowerCase();
-    const imported = importLine(line, entry, underWay.get(vault));
-    underWay.set(vault, imported);
+    const { uuid } = line;
+    const imported = importLine(line, entry, underWay.get(uuid));
+    underWay.set(uuid, imported);
     await imported;
-    if (underWay.get(vault) === imported) underWay.delete(vault);
+    if (underWay.get(uuid) === imported) underWay.delete(uuid);
   }).then(() => undefined, asVaultError);
   await print(app.io, lines, stop);
 }
@@ -151,7 +151,8 @@ function* entriesIn(text: string): Generator<Entry & { place: Place }> {
     const where = `--file ${placeName(place)}`;
     const found = checkGiven(listed, value, where, "nothing was imported", "place");
     const given = checkCredentials(found.credentials, `${where}: credentials`);
-    yield { ...found, place, given, label: found.label ?? undefined };
+    const uuid = found.uuid.toLowerCase();
+    yield { ...found, uuid, place, given, label: found.label ?? undefined };
   }
 }
 

@@ -12,6 +12,7 @@ import { checkGiven } from "../protocol/validate.ts";
 import {
   type Profile,
   configPath,
+  profileName,
   profileValue,
   readConfiguration,
   withProfile,
@@ -166,7 +167,7 @@ async function verify(
 
 async function nameOf({ io, settings }: Basics): Promise<string> {
   const rule = (name: string): string | null =>
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
+    profileName.test(name)
       ? null
       : "must be letters, digits, dots, dashes and underscores, such as staging";
   const initial = settings.profileInUse.name;

@@ -8,7 +8,7 @@ import { vaultNamed } from "../cli/vault-name.ts";
 
 export const label = command({
   description:
-    "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
+    "Give a vault a label, kept in the state and never sent to the service. Commands take it in place of the UUID (import: only the UUID).",
   arguments: {
     vault: { ...vaultArgument, term: "<vault>" },
     text: { term: "<text>", help: "its new label", parse: values.label },
@@ -17,7 +17,7 @@ export const label = command({
   async run(app, { vault, text }) {
     const uuid = await vaultNamed(app, vault);
     const work = async ({ session }: ExchangeContext): Promise<void> => {
-      if ((await session.read()) === null) throw noCredentials(uuid);
+      if (!(await session.read())?.generations.length) throw noCredentials(uuid);
       await session.setLabel(text);
     };
     await app.service.withVault(uuid, work, { local: true });

@@ -111,7 +111,7 @@ const backup = command({
   examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
   async run({ io, settings, state }, options) {
     const file = io.host.resolve(options.file);
-    checkWritable({ io, settings }, "FILE", file);
+    checkWritable({ io, settings }, "FILE", options.file);
     if (options.force !== true && existsSync(file))
       throw new VaultError("invalid-input", `FILE: ${file} already exists; nothing was written`, {
         hint: "name another file, or replace this one with --force",
@@ -141,7 +141,7 @@ const restore = command({
   },
   examples: [
     "vault state backup b.db && vault state restore b.db",
-    "vault state backup b.db && vault state restore b.db --state ./restored",
+    "vault state backup c.db && vault state restore c.db --state ./restored",
   ],
   async run({ io, state }, options) {
     const file = io.host.resolve(options.file);

@@ -20,7 +20,7 @@ export function checkFieldPath(
   const vault = responseVault(endpoint);
   const document = of.dryRun ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
   const schema = z.toJSONSchema(document, { io: "input", unrepresentable: "any" });
-  refuseOther(field, pathsOf(schema), `${flag} ${field}: a ${operation} of a ${kind} vault`);
+  refuseOther(field, pathsOf(schema), `${flag} ${field}: ${operation} of a ${kind} vault`);
 }
 
 /** @throws `usage` for a field that is none of the paths; `of` says what would have it */

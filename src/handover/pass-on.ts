@@ -179,7 +179,7 @@ const other = "holds something else than contents of this vault";
 export function checkWritable(basics: Basics, flag: string, path: string, mayMiss = false): void {
   checkNotOurs(basics, flag, path);
   const file = basics.io.host.resolve(path);
-  const obstacle = obstacleAt(file);
+  const obstacle = path === "-" ? "no file, and not standard output here" : obstacleAt(file);
   const why = obstacle === null ? obstacleIn(dirname(file), mayMiss) : `${path} is ${obstacle}`;
   if (why === null) return;
   throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {

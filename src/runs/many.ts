@@ -172,7 +172,7 @@ function formOf(
   if (output.field !== undefined)
     refuse("--field prints one value, and there are many vaults", "use -o ndjson, and jq");
   if (flags["output"] === "json")
-    refuse("--json prints one document, and there are many vaults", "use -o ndjson");
+    refuse("--json prints one document, but a run prints a line for each event", "use -o ndjson");
   const isPassed = outDir !== undefined || exec !== undefined;
   const isForProgram = isPassed || from !== undefined || all !== undefined;
   if (output.format !== "table" || (isForProgram && !host.stdout.isTTY)) return "ndjson";

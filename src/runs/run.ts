@@ -111,7 +111,7 @@ export function checkSameRun(
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
       uuid: begun.uuid,
-      hint: "repeat the former command line; or choose another name for another run",
+      hint: "repeat the former command line, with its files where they were; or choose another name for another run",
     });
   if (begun.operation !== operation) throw differs(`it is a run of vault ${begun.operation}`);
   if (begun.delivery !== null && begun.delivery !== delivery)

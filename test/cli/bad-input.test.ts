@@ -58,7 +58,7 @@ const phrases: Record<string, string> = {
   ASTRAL_65: "✓".repeat(65),
   PAIRS_51: Array.from({ length: 51 }, (_, n) => `--metadata k${n}=v`).join(" "),
   RIGHT_CARD: '"number":"4111111111111111"',
-  NO_FIELD: "a get of a credit-card/offline vault prints no such field; nothing was sent",
+  NO_FIELD: "get of a credit-card/offline vault prints no such field; nothing was sent",
   PARTS: "--card-number @FILE --card-name",
 };
 const expanded = (line: string): string => {
@@ -121,6 +121,11 @@ const badInputs = rows(String.raw`
 3 | VAULTSVC_STATE_KEY=secret GIVEN | VAULTSVC_STATE_KEY: must be 32 bytes | openssl rand
 2 | GIVEN --field card.number | --field card\.number: NO_FIELD | vault\.creditCard\.number
 2 | GIVEN -o xml | --output.*must be one of | table, json, ndjson
+3 | GIVEN --out - | --out: - is no file, and not standard output | name a place
+3 | GIVEN --credentials-out - | --credentials-out: - is no file | name a place
+3 | state backup - | FILE: - is no file | name a place
+3 | sandbox start --ready-file state/vault.db | --ready-file: .*own files | name another
+2 | sandbox start --profile x/../../y | profile x/../../y does not belong to a sandbox | another name
 2 | import UUID | --credentials | @FILE
 2 | import UUID --credentials env:PAIR | --kind | generic/offline
 3 | import --file not.json | --file line 1.*JSON | "uuid"

@@ -36,6 +36,20 @@ async function knowing(): Promise<Machine> {
   return machine;
 }
 
+it("an import names it in lower case, as all else does", async () => {
+  const machine = await knowing();
+  const pair = JSON.stringify({ ...credentials, encryptedData: "bmV3" });
+  const one = ["import", third.toUpperCase(), "--kind", kind, "--credentials", "-", "--json"];
+  const line = JSON.stringify({ uuid: third.toUpperCase(), kind, credentials });
+  for (const [input, args] of [
+    [pair, one],
+    [line, ["import", "--file", "-", "--json"]],
+  ] as const) {
+    const { stdout } = await machine.okWith({ input }, ...args);
+    expect(JSON.parse(stdout)).toMatchObject({ imported: [{ uuid: third }] });
+  }
+});
+
 const onTerminal = async (
   machine: Machine,
   ...args: string[]
@@ -169,6 +183,8 @@ describe("vault label", () => {
     const stranger = "99999999-0000-4000-8000-000000000009";
     expectError(await machine.vault("label", stranger, "new", "--json"), "no-credentials");
     expectError(await machine.vault("label", third, "", "--json"), "invalid-input");
+    await machine.ok("forget", third, "--yes");
+    expectError(await machine.vault("label", third, "ghost", "--json"), "no-credentials");
   });
 
   it.each([

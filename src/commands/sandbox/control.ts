@@ -84,7 +84,7 @@ const changing = (name: "lock" | "unlock") =>
       await steer(app, options, name, told).catch((cause: unknown) => {
         const error = asVaultError(cause);
         const next = [wayTo`vault sandbox status ${asGiven(options)}`];
-        throw error.code === "invalid-input" ? error.with({ next }) : error;
+        throw error.code === "invalid-input" ? error.with({ next }) : cause;
       });
     },
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { command, type OptionValues } from "../../cli/command.ts";
+import { checkNotOurs } from "../../cli/own-files.ts";
 import { isLabel, port } from "../../cli/values.ts";
 import { parseDuration } from "../../duration.ts";
 import { defined } from "../../defined.ts";
@@ -18,7 +19,7 @@ import { callSandbox, type RunningDocument } from "../../sandbox/control.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
-import { withProfile, type NamedProfile } from "../../settings/config-file.ts";
+import { profileName, withProfile, type NamedProfile } from "../../settings/config-file.ts";
 import { readValue } from "../../settings/given.ts";
 import { serviceName } from "../../settings/settings.ts";
 import { commandLine, noted, shellQuoted, command as wayTo } from "../../way.ts";
@@ -75,11 +76,12 @@ export const start = command({
     if ((await callSandbox(readyFile, "GET ready")) !== null) {
       throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
         next: [
-          wayTo`vault sandbox stop`,
+          wayTo`vault sandbox stop ${asGiven(options)}`,
           noted(wayTo`vault sandbox start --ready-file FILE`, "starts another one"),
         ],
       });
     }
+    checkNotOurs(app, "--ready-file", readyFile);
     const profileFolder = ownProfile(settings, readyFile);
     const wanted = await sandboxSettings(app, options);
     const { port, data: dataFolder } = options;
@@ -138,7 +140,7 @@ function ownProfile(
 ): string | undefined {
   if (flags.profile === undefined) return undefined;
   const folder = join(folderBeside(readyFile), `profile-${name}`);
-  if (!exists || settings["state"] === join(folder, "state")) return folder;
+  if (exists ? settings["state"] === join(folder, "state") : profileName.test(name)) return folder;
   throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, {
     hint: "choose another name with --profile",
   });
