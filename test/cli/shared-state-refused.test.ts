@@ -248,7 +248,7 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await expectRefused(
       server.location("vaultsvc"),
       /it is of an older version$/,
-      /^vault state init$/,
+      /^vault state init --state 'postgres:.*'$/,
     );
     const { stdout } = await machine.ok("state", "init");
     expect(stdout).toMatch(/^The shared state \S+ already exists /);

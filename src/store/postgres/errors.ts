@@ -75,13 +75,15 @@ export const nothingThere = (address: Address): VaultError =>
   cannotBeUsed(address, "it holds no state", {
     next: [
       command`vault state init --state ${address.shown}`,
-      noted(command`vault state restore FILE`, "then, after a loss"),
+      noted(command`vault state restore FILE --state ${address.shown}`, "then, after a loss"),
     ],
     cause: absent,
   });
 
 export const olderVersion = (address: Address): VaultError =>
-  cannotBeUsed(address, "it is of an older version", { next: [command`vault state init`] });
+  cannotBeUsed(address, "it is of an older version", {
+    next: [command`vault state init --state ${address.shown}`],
+  });
 
 /** The error for a statement that was refused, by SQLSTATE; nothing of its transaction was done. */
 export function refusal(address: Address, code: string, cause: Error): VaultError {
@@ -94,7 +96,7 @@ export function refusal(address: Address, code: string, cause: Error): VaultErro
     const granting = command`vault state init --state ${byOwner} --grant ${user}`;
     const note = "OWNER is the role that made the state, or owns the database";
     return cannotBeUsed(address, `its role ${user} lacks a right (${text})`, {
-      next: [{ ...granting, note }],
+      next: [{ ...granting, note, fill: [byOwner] }],
       cause,
     });
   }
