@@ -198,7 +198,6 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
 export const pathOf = (command: CommanderCommand): string[] =>
   command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
 
-/** commander's error about a command as ours. */
 const usageError = (command: CliCommand, code: string, message: string): VaultError =>
   new VaultError("usage", messageOf(code, message, command), { next: waysOf(command) });
 

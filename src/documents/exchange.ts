@@ -147,7 +147,6 @@ const skipReason = z.enum(["held", "locked", "guard", "limited"]);
 
 const seconds = z.number().check(z.nonnegative());
 
-/** What --dry-run prints of many vaults. */
 const plan = z.object({
   plan: z.object({
     vaults: count,

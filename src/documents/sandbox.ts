@@ -47,7 +47,6 @@ export const sandbox = {
     }),
   ]),
   "sandbox stop": z.object({ stopped: text }),
-  /** The number of vaults. */
   "sandbox reset": z.object({ vaults: count }),
   /** With --export, the number of items; with -o ndjson, an item a line. */
   "sandbox audit": z.union([

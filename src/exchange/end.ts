@@ -28,7 +28,6 @@ export async function throwIfInterrupted(
   throw await interrupted(context, exchange);
 }
 
-/** The outcome, with the answer that refused the end call. */
 interface Ended {
   outcome: EndOutcome;
   answer?: Answer | undefined;

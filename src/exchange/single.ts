@@ -76,7 +76,6 @@ interface CreateRequest {
   label?: string | undefined;
 }
 
-/** A vault that was created, and its stored credentials. */
 interface Created {
   success: CreateSuccess;
   credentials: Credentials;

@@ -64,7 +64,6 @@ export function createState({ io, settings }: Basics): StatePart {
   };
 }
 
-/** What opening a state takes of the program. */
 type Needs = Pick<Basics & StatePart, "io" | "secretSetting">;
 
 /** The state that the settings name, and the configuration. */

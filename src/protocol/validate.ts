@@ -54,7 +54,6 @@ export function checkGiven<T>(
   throw new VaultError("invalid-input", `${source}${field} ${rule}`, { hint });
 }
 
-/** The rule of a schema that names none. */
 const defaultRule = (issue: { code?: string; expected?: unknown }): string =>
   issue.code === "invalid_type"
     ? `must be ${typeWords[String(issue.expected)] ?? String(issue.expected)}`

@@ -96,7 +96,6 @@ export async function dryRun(
   await io.output.print(document, describe);
 }
 
-/** The same properties, without their values. */
 const masked = (secrets: object): Record<string, string> =>
   Object.fromEntries(Object.keys(secrets).map((name) => [name, "«secret»"]));
 

@@ -31,7 +31,6 @@ export interface Turn {
   withVault: <T>(work: (context: ExchangeContext) => Promise<T>) => Promise<T>;
 }
 
-/** A turn under way. */
 interface Active {
   /** `coming`: its start has no place under the rate limit yet. `started`: it is sent, and its end call is not. Else `idle`. */
   phase: "coming" | "idle" | "started";

@@ -23,7 +23,6 @@ export interface Call extends Pick<SandboxRequest, "headers" | "remoteAddress"> 
   target: string;
 }
 
-/** Validated body of a start or delete call, for all kinds. */
 interface StartBody extends Pick<VaultInput, "device"> {
   externalRef?: string;
   newVault?: Pick<VaultInput, "creditCard" | "content">;

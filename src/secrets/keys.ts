@@ -129,7 +129,6 @@ function writeKeyFile(path: string, material: Buffer): void {
   );
 }
 
-/** The error for a key file that is damaged, or another one. */
 function notAKeyFile(path: string, why: string): VaultError {
   const hint = "restore the key file from its backup; it was not changed";
   return unusable(path, why, { hint }, "the key file");

@@ -42,10 +42,7 @@ interface ServiceOptions extends ClientOptions {
 interface Own {
   /** Called with each secret of a call and of its answer, before anything else sees the answer. */
   learnSecret: (secret: string) => void;
-  /**
-   * Told what is waited for: each call, and its turn under the rate limit. Settles as the promise
-   * does.
-   */
+  /** Told what is waited for: each call, and its turn under the rate limit. Settles as the promise does. */
   waitFor?: <T>(what: string, promise: Promise<T>) => Promise<T>;
 }
 

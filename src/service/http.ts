@@ -83,10 +83,7 @@ function endpointOf(call: Exclude<Call, ProbeCall>): Endpoint {
   );
 }
 
-/**
- * Names, in lower case, of fields whose value is secret everywhere in requests and responses,
- * bodies and headers.
- */
+/** Names, in lower case, of fields whose value is secret everywhere in requests and responses, bodies and headers. */
 const secretFields: ReadonlySet<string> = new Set([
   "apikey",
   "encrypteddata",
@@ -152,7 +149,6 @@ export function replyOf(response: WholeResponse, host: string): Reply {
   return { type: "no-answer", cause, httpStatus, answer, isWhole: true };
 }
 
-/** What a response has in place of an answer. */
 function whatIn(
   { httpStatus, headers, body: bytes }: WholeResponse,
   body: Record<string, unknown> | undefined,

@@ -38,7 +38,6 @@ export const passwordSeen = (location: string, source: string): string | undefin
     ? undefined
     : secretSeen(source, "PGPASSWORD or ~/.pgpass");
 
-/** What decides where a user's files live. */
 interface UserPlace {
   platform: string;
   env: Readonly<Record<string, string | undefined>>;

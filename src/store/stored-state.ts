@@ -50,7 +50,6 @@ export type StoreOptions = Omit<StateParts, "keyring">;
 /** What making a state has come to. */
 export interface Created {
   created: boolean;
-  /** Id of the key that seals it. */
   keyId: string;
 }
 

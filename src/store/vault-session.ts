@@ -18,7 +18,6 @@ import * as vaults from "./steps/vault.ts";
 /** `synced`: on disk when it resolves. `unsynced`: never on disk without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
-/** What a session takes of its state. */
 interface SessionState {
   readonly dialect: Dialect;
   readonly parts: { readonly by: Actor };

@@ -28,7 +28,6 @@ export const makingWay = (prefix: string): string => `
 export const formerLease = (prefix: string): string =>
   `SELECT uuid, holder, since, "endsAt" FROM ${prefix}leases WHERE "endsAt" > clock_timestamp() AND since <= clock_timestamp()`;
 
-/** The former table of a part. */
 export const formerTable = (prefix: string, table: string): string =>
   `SELECT * FROM ${prefix}${table === "vaults" ? "vaults_1" : table}${table === "exchanges" ? " ORDER BY seq" : ""}`;
 

@@ -2,7 +2,6 @@ const same = (text: string): string => text;
 
 /** Colors by meaning, here without color: each function returns its text unchanged. */
 export const plain = {
-  /** The normal case. */
   same,
   good: same,
   warn: same,

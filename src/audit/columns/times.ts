@@ -119,7 +119,6 @@ function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; 
   return { isDayFirst, isSure: false };
 }
 
-/** An abbreviation of a zone other than UTC. */
 const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
 
 interface Reading {

@@ -36,7 +36,6 @@ export class Fold {
   readonly vaults: (Vault | undefined)[] = [];
   readonly #options: FoldOptions;
   readonly #rings: Rings;
-  /** An item shows that a call failed. */
   hasFailures = false;
   /** An item came too late to be sorted within a window. */
   isLate = false;

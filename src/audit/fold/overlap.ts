@@ -2,7 +2,6 @@ import { callOf, Entry, type ItemLocation } from "../read/item.ts";
 import type { Source } from "../read/source.ts";
 import type { Vault } from "./vault.ts";
 
-/** An item that counts, and the inputs that have it. */
 interface Known {
   entry: Entry;
   vault: Vault;

@@ -33,7 +33,6 @@ export class Ending {
   }
 }
 
-/** What contradicts the log, by the item that does. */
 interface Contradicting {
   kind: Contradiction;
   item: ItemLocation;

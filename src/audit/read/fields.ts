@@ -66,7 +66,6 @@ const tooDeep = /(?:[[{][^[\]{}]*){50}/;
 export interface Looked {
   fields: Fields;
   likeness: number;
-  /** Whether the item is in a text. */
   isText: boolean;
 }
 

@@ -220,5 +220,4 @@ const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
   row: "",
 });
 
-/** Names in a folder; none where it cannot be read. */
 const namesIn = (folder: string): string[] => attempt(() => readdirSync(folder)) ?? [];

@@ -291,7 +291,6 @@ export const dialect: Dialect = {
   moment: (now) => `SELECT ${now()} AS at`,
 };
 
-/** All rows of a statement. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement) =>
   statement(db, sql).all(

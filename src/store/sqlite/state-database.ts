@@ -19,7 +19,6 @@ import {
 } from "./database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
-/** A change that waits for its transaction. */
 interface Pending {
   change: (db: DatabaseSync) => unknown;
   durability: Durability;
@@ -37,7 +36,6 @@ export class StateDatabase {
   readonly locks: VaultLocks;
   /** Inode number of the connected file; null while there is none. */
   file: number | null = null;
-  /** Whether this process has made it. */
   isNew = false;
   readonly #options: StoreOptions;
   #connection: Promise<DatabaseSync | null> | null = null;

@@ -4,7 +4,6 @@ import { command, noted, type Way } from "../../way.ts";
 
 /** A move that was begun: from its fence on, nobody uses the state that it leaves. */
 export interface Fence {
-  /** Id of the move. */
   move: string;
   /** Where to, as in messages, and the id of the state that is there. */
   to: string;

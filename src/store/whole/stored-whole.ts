@@ -26,7 +26,6 @@ export type State = StoredState & { whole(): Promise<StoredWhole> };
 
 /** What can be found out about a state without changing anything. */
 export interface StateFacts {
-  /** Why it cannot be used. */
   problem: VaultError | null;
   /** How many there are; null if there is no state yet, or it cannot be read. */
   vaults: number | null;
