@@ -104,8 +104,9 @@ async function deliverAndEnd(
     if (noAck && reason === "masked" && !saveOwed) return { ...delivery, exchange: held };
     // An interruption can also have ended a --save-cmd.
     await throwIfInterrupted(context, held);
-    const line = needs === null ? undefined : handover.line;
-    const again = line && withFlags(line, "--discard-pending", ...(needs ?? []));
+    const { line } = handover;
+    const again =
+      needs === null ? undefined : line && withFlags(line, "--discard-pending", ...needs);
     const message = `${failure.message}; the new credentials are stored, but not acknowledged`;
     throw await notAcknowledged(context, held, message, again);
   }

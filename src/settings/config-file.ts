@@ -10,6 +10,7 @@ import { command } from "../way.ts";
 /** One profile of the configuration: settings by their config key, nested ones as objects. */
 export type Profile = Readonly<Record<string, unknown>>;
 
+/** The names that a profile may be given. */
 export const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export interface Configuration {

@@ -180,7 +180,7 @@ describe.concurrent("vault run", () => {
       [
         ["--env", "X=vault.content", "--", "true"],
         2,
-        /get of a credit-card\/offline vault prints no such field/,
+        /: get of a credit-card\/offline vault prints no such field/,
       ],
       [["--", "true"], 2, /neither --env nor --stdin/],
       [

@@ -216,11 +216,12 @@ function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
     "failed-pin": ["PIN", "hashedPin"],
   };
   const found = [...new Set(failures.map(({ event }) => event))].map((event) => things[event]);
-  const [what, thing] = [0, 1].map((at) => found.map((one) => one?.[at]).join(" and "));
-  if (found.length > 0 && found.every((one) => one !== undefined))
+  if (found.length > 0 && found.every((one) => one !== undefined)) {
+    const all = (at: 0 | 1): string => found.map((one) => one[at]).join(" and ");
     return {
-      fault: `was refused for its ${what}, not for its credentials: send the ${thing} with which the vault was created.`,
+      fault: `was refused for its ${all(0)}, not for its credentials: send the ${all(1)} with which the vault was created.`,
     };
+  }
   const fault =
     "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again.";
   return failures.some((one) => hasUnknownReason(log, one)) ? { fault } : undefined;
