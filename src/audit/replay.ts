@@ -15,9 +15,6 @@ import { said } from "./read/clip.ts";
 import { isProblem, type Entry, type Item, type ItemLocation, type Role } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
-/** Maximum number of vaults, each of which takes about 1 KB. */
-const maxVaults = 2_000_000;
-
 export interface ReplayOptions extends InputOptions, Pick<Log, "labels" | "timeline"> {
   rules: Rules;
   map: ColumnMap;
@@ -60,7 +57,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const source = ({ input }: ItemLocation): Source => inputs.sources[input] as Source;
   const itemOf = (location: ItemLocation): Item => source(location).itemOf(location);
   const selection = where && new Selection(where);
-  const vaults = new VaultTable(maxVaults);
+  const vaults = new VaultTable();
   const given = { ...options, vaults, selection, source, itemOf, pseudonyms };
   try {
     let intake = await takeItems(given, inputs, false);
@@ -102,8 +99,14 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
   const changed =
     whatIf && new Fold({ ...shared, rules: { ...rules, limits }, isHypothetical: true });
   /** Numbers of items: also of those without a vault, and of unknown actions of wanted vaults. */
-  const counts = { items: 0, applicationItems: 0, withoutVault: 0, unknown: 0, future: 0 };
-  let newest = Number.NEGATIVE_INFINITY;
+  const counts = {
+    items: 0,
+    applicationItems: 0,
+    withoutVault: 0,
+    unknown: 0,
+    future: 0,
+    newest: -Infinity,
+  };
   const take = (entry: Entry): void => {
     const { time, vault, event } = entry;
     if (time < since || time > until) return;
@@ -113,7 +116,7 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
       return;
     }
     if (time > now + clockSkew) counts.future += 1;
-    else if (time > newest) newest = time;
+    else if (time > counts.newest) counts.newest = time;
     if (vault < 0) {
       counts.withoutVault += 1;
       return;
@@ -131,7 +134,7 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
   const reading = inputs.read(given, { ...given, classifier }, { order, fold });
   await orAborted(reading, given.signal);
   order.release(true);
-  return { ...counts, newest, classifier, fold, changed, duplicates: overlap.count };
+  return { ...counts, classifier, fold, changed, duplicates: overlap.count };
 }
 
 function noItems({ sources, skips }: Inputs): VaultError {

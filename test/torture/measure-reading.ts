@@ -68,7 +68,7 @@ const source = await Source.open(
     name: kind,
     stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes,
   }).open(),
-  { index: 0, vaults: new VaultTable(1_000_000), classifier: new Classifier(), skips },
+  { index: 0, vaults: new VaultTable(), classifier: new Classifier(), skips },
 );
 let count = 0;
 // As the fold does: it keeps a text here and there.

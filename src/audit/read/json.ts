@@ -1,4 +1,4 @@
-import { ascii, type Bytes, endOfValue, textOf } from "./bytes.ts";
+import { ascii, type Bytes, endOfValue, textOf, uuidLength } from "./bytes.ts";
 import {
   alike,
   type Fields,
@@ -45,8 +45,6 @@ export interface RawRecord extends Looked {
   from: number;
   to: number;
 }
-
-const uuidLength = 36;
 
 /** Maximum size of a record in bytes. A longer one is never held in memory. */
 export const longestRecord = 1024 * 1024;

@@ -254,7 +254,7 @@ export class ItemReader {
     const { vaults, classifier } = this.#layout;
     const entry = this.#entry;
     entry.time = item.time;
-    entry.vault = vaults.of(item.vault ?? "");
+    entry.vault = vaults.named(item.vault ?? "");
     const called = classifier.actionOf(item.action, this.#inverted, this.#noOutcome);
     const meaning = classifier.meaningOf(called, item.outcome);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
@@ -274,11 +274,12 @@ export class ItemReader {
   }
 
   /** Returns the number of the vault that a value names; -1 if it is none. */
-  #vaultAt({ bytes }: Bytes, slot: number): number {
+  #vaultAt(given: Bytes, slot: number): number {
     const { vaults } = this.#layout;
-    const text = bytes.toString("utf8", this.#from[slot], this.#to[slot]);
-    const number = vaults.of(text.toLowerCase());
-    return number < 0 ? vaults.of(vaultOf(text) ?? "") : number;
+    const [from, to] = [this.#from[slot] as number, this.#to[slot] as number];
+    const number = vaults.of(given, from, to);
+    if (number >= 0) return number;
+    return vaults.named(vaultOf(given.bytes.toString("utf8", from, to)) ?? "");
   }
 
   #valueAt<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
