@@ -211,17 +211,12 @@ function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] 
 /** What failed attempts were refused for, if not for their credentials. */
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
-  const things: Partial<Record<EventKind, readonly [what: string, thing: string]>> = {
-    "failed-device": ["device", "device (browser and operating system)"],
-    "failed-pin": ["PIN", "hashedPin"],
-  };
-  const found = [...new Set(failures.map(({ event }) => event))].map((event) => things[event]);
-  if (found.length > 0 && found.every((one) => one !== undefined)) {
-    const all = (at: 0 | 1): string => found.map((one) => one[at]).join(" and ");
+  const isOther = ({ event }: VaultEvent) => event === "failed-device" || event === "failed-pin";
+  if (failures.length > 0 && failures.every(isOther))
     return {
-      fault: `was refused for its ${all(0)}, not for its credentials: send the ${all(1)} with which the vault was created.`,
+      fault:
+        "was refused for its device or PIN, not for its credentials: send the device (browser and operating system) and hashedPin with which the vault was created.",
     };
-  }
   const fault =
     "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again.";
   return failures.some((one) => hasUnknownReason(log, one)) ? { fault } : undefined;
