@@ -298,30 +298,14 @@ export const noCredentials = (uuid: string): VaultError =>
   });
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const timeLength = 10;
 
-/**
- * A new ULID: 10 characters of time in milliseconds, 16 random ones. It sorts after `after`, the newest exchange of the vault, even if
- * the clock was set back, so that whoever receives two ids can refuse the older one.
- */
-export function newId(clock: { now(): number }, after?: string): string {
-  const time = Math.max(clock.now(), after === undefined ? 0 : timeOf(after) + 1);
-  // The clock of a database has fractions of a millisecond.
-  return (
-    firstIdAt(Math.floor(time)) +
-    Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join("")
-  );
-}
-
-/** The time of a ULID; 0 for any other id, since an adopted exchange keeps the one that another machine gave it. */
-function timeOf(id: string): number {
-  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id)) return 0;
-  const digits = Array.from(id.slice(0, timeLength), (character) => alphabet.indexOf(character));
-  return digits.reduce((value, digit) => value * 32 + digit);
-}
+/** A new ULID: 10 characters of time in milliseconds, of which a database's clock has fractions, and 16 random ones. */
+export const newId = (clock: { now(): number }): string =>
+  firstIdAt(Math.floor(clock.now())) +
+  Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join("");
 
 /** An id that sorts before all of that time, in milliseconds since the epoch, and after all of before it. */
 export const firstIdAt = (time: number): string =>
   Array.from(time.toString(32), (digit) => alphabet[Number.parseInt(digit, 32)])
     .join("")
-    .padStart(timeLength, "0");
+    .padStart(10, "0");

@@ -146,7 +146,7 @@ export async function chosenStart(
   const { credentials, device, combination } = sentAs(kind, stored, accepted, start);
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   if (!start.force) guardDevice(vault, device);
-  const exchangeId = newId(context.clock, vault.last?.id);
+  const exchangeId = newId(context.clock);
   return {
     step: "start",
     exchangeId,
