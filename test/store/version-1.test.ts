@@ -19,14 +19,12 @@ import { tempDir } from "../support/cleanup.ts";
 const fixtures = join(import.meta.dirname, "..", "fixtures", "version-1");
 const text = (name: string): string => readFileSync(join(fixtures, name), "utf8");
 
-it.each([
-  ["as it is", "token", "token"],
-  ["as JSON", '\0json:"token \\ud800"', "token \ud800"],
-])("a token that was sealed %s is read", (_, sealed, token) => {
+it("a token that was sealed as it is is read", () => {
+  const token = "token";
   const key = deriveKey(Buffer.alloc(32, 7));
   const vault = { service: "https://vault.example", uuid: "v" };
   const place = { ...vault, column: "exchanges.token", row: "x1" } as const;
-  const row = { id: "x1", token: seal(key, place, sealed) } as ExchangeRow;
+  const row = { id: "x1", token: seal(key, place, token) } as ExchangeRow;
   expect(new VaultRows({ ...vault, at: "" }).openToken(row, key)).toBe(token);
 });
 

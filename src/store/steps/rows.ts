@@ -116,9 +116,6 @@ export interface Since {
 /** What is known of a vault's rows when they are made; without the rest, the vault is not known. */
 type Given = Owner & Partial<Omit<VaultRows, keyof Owner>> & Pick<VaultRows, "at">;
 
-/** Version 0.2.0 sealed a token as it is, or as JSON behind this. */
-const former = "\0json:";
-
 /** Number of exchanges that a document keeps in any case. */
 const keptExchanges = 5;
 
@@ -258,8 +255,8 @@ export class VaultRows implements Owner {
   openToken({ id, state, token: sealed }: ExchangeRow, key = this.sealing): string {
     if (sealed === null) throw lockLost(this.uuid, `exchange ${id} has no token: it is ${state}`);
     const token = unseal(key, placeOf(this, "exchanges.token", id), sealed);
-    const json = token.startsWith(former) ? token.slice(former.length) : token;
-    return json.startsWith('"') ? (JSON.parse(json) as string) : json;
+    // Version 0.2.0 sealed it as it is.
+    return token.startsWith('"') ? (JSON.parse(token) as string) : token;
   }
 
   /** Adds a pair under the next number, which this vault has never used. Returns the row. */
