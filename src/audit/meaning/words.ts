@@ -33,7 +33,7 @@ const nouns: Readonly<Record<string, string>> = {
   /** The service as a whole, before "unavailable": it has looked at nothing. */
   ITSELF:
     "(?:(?:^|[-.:;,(] ?|\\d |(?:because|since|as) )(?:(?:the|this|our|vault|service|server|system|api|host|is|was|temporarily|currently) )*)",
-  NOT: "(?:not|never|no|isn't|wasn't|without|nicht|nie|kein\\w*|ohne|pas|non|ne|nunca|sin)",
+  NOT: "(?:not|never|no|isn't|wasn't|hasn't|couldn't|cannot|without|nicht|nie|kein\\w*|ohne|pas|non|ne|sans|aucune?|nunca|sin|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen)",
 };
 
 /** Compiles the alternatives of a row, one a line or separated by bars: whole words. */
