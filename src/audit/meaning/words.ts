@@ -33,7 +33,7 @@ const nouns: Readonly<Record<string, string>> = {
   /** The service as a whole, before "unavailable": it has looked at nothing. */
   ITSELF:
     "(?:(?:^|[-.:;,(] ?|\\d |(?:because|since|as) )(?:(?:the|this|our|vault|service|server|system|api|host|is|was|temporarily|currently) )*)",
-  NOT: "(?:not|never|no|isn't|wasn't|hasn't|couldn't|cannot|without|nicht|nie|kein\\w*|ohne|pas|non|ne|sans|aucune?|nunca|sin|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen)",
+  NOT: "(?:not|never|no|isn't|wasn't|without|nicht|nie|kein\\w*|ohne|pas|non|ne|nunca|sin)",
 };
 
 /** Compiles the alternatives of a row, one a line or separated by bars: whole words. */
@@ -195,7 +195,7 @@ const no = "false|f|no|n|nein|non|falso|faux|falsch";
 const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt`;
 const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
-  ^(?:${no}|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|hasn't|couldn't|cannot|sans|aucune?|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen) (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
   fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
   echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?
