@@ -99,14 +99,9 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
   const changed =
     whatIf && new Fold({ ...shared, rules: { ...rules, limits }, isHypothetical: true });
   /** Numbers of items: also of those without a vault, and of unknown actions of wanted vaults. */
-  const counts = {
-    items: 0,
-    applicationItems: 0,
-    withoutVault: 0,
-    unknown: 0,
-    future: 0,
-    newest: -Infinity,
-  };
+  const counts = { items: 0, applicationItems: 0, withoutVault: 0, unknown: 0, future: 0 };
+  /** In an object: a variable that a function changes would be a new number for each item. */
+  const latest = { time: Number.NEGATIVE_INFINITY };
   const take = (entry: Entry): void => {
     const { time, vault, event } = entry;
     if (time < since || time > until) return;
@@ -116,7 +111,7 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
       return;
     }
     if (time > now + clockSkew) counts.future += 1;
-    else if (time > counts.newest) counts.newest = time;
+    else if (time > latest.time) latest.time = time;
     if (vault < 0) {
       counts.withoutVault += 1;
       return;
@@ -134,7 +129,7 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
   const reading = inputs.read(given, { ...given, classifier }, { order, fold });
   await orAborted(reading, given.signal);
   order.release(true);
-  return { ...counts, classifier, fold, changed, duplicates: overlap.count };
+  return { ...counts, newest: latest.time, classifier, fold, changed, duplicates: overlap.count };
 }
 
 function noItems({ sources, skips }: Inputs): VaultError {

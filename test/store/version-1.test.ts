@@ -19,7 +19,7 @@ import { tempDir } from "../support/cleanup.ts";
 const fixtures = join(import.meta.dirname, "..", "fixtures", "version-1");
 const text = (name: string): string => readFileSync(join(fixtures, name), "utf8");
 
-it("a token that was sealed as it is is read", () => {
+it("a token is read that was sealed as it is", () => {
   const token = "token";
   const key = deriveKey(Buffer.alloc(32, 7));
   const vault = { service: "https://vault.example", uuid: "v" };

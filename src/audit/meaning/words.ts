@@ -193,9 +193,12 @@ const noFailure = row(String.raw`
 const yes = "true|t|yes|y|ja|oui|si|wahr|vrai|verdadero";
 const no = "false|f|no|n|nein|non|falso|faux|falsch";
 const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt`;
+/** Negations of outcomes alone: "cannot open locked vault" denies no lock. */
+const negated =
+  "hasn't|couldn't|cannot|sans|aucune?|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen";
 const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
-  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|hasn't|couldn't|cannot|sans|aucune?|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen) (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|${negated}) (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
   fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
   echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?

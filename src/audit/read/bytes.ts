@@ -27,8 +27,8 @@ export const copyOf = ({ bytes }: Bytes, from: number, to: number): Bytes =>
   viewOf(Buffer.from(bytes.subarray(from, to)));
 
 /**
- * Hashes the bytes from `from` up to `to`, exclusive, four at a time: those of an id, in any case, to
- * an odd number; else those of the record, of NDJSON its line without its end, to one even, not 0.
+ * Hashes the bytes from `from` up to `to`, exclusive, four at a time: of an id, a uuid in any case,
+ * to an odd number; of a record, of NDJSON its line without its end, to one that is even, not 0.
  */
 export function hashOf({ bytes, view }: Bytes, from: number, to: number, isId: boolean): number {
   const small = isId ? 0x20202020 : 0;
@@ -128,10 +128,13 @@ export class VaultTable {
   }
 }
 
-/** Whether the bytes from an offset on are a uuid in any case: a bit makes letters small. */
+/** Whether the bytes from an offset on are a uuid, which is in lower case, in any case. */
 function isUuidAt(uuid: string, { bytes }: Bytes, from: number): boolean {
-  for (let at = 0; at < uuidLength; at++)
-    if (uuid.charCodeAt(at) !== ((bytes[from + at] as number) | 0x20)) return false;
+  for (let at = 0; at < uuidLength; at++) {
+    const byte = bytes[from + at] as number;
+    // The bit that makes a letter small, and changes nothing else.
+    if (uuid.charCodeAt(at) !== (byte | ((byte & 0x40) >> 1))) return false;
+  }
   return true;
 }
 
