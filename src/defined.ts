@@ -7,6 +7,4 @@ export function defined<T extends object>(record: T): Defined<T> {
 
 type Defined<T> = {
   [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
-} & {
-  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
-};
+} & { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] };

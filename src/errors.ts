@@ -61,10 +61,7 @@ export const machineTrouble: Readonly<Record<string, { cause: string; hint: stri
   EMFILE: outOfFiles,
   ENFILE: outOfFiles,
   // By the loader: what the command still needs is of another build.
-  ERR_REPLACED: {
-    cause: "the program was replaced or removed while it ran",
-    hint: "run it again",
-  },
+  ERR_REPLACED: { cause: "the program was replaced or removed while it ran", hint: "run it again" },
 };
 
 /** Abort reason of `Host.interrupted` and `Host.killed`, with the name of the signal. */

@@ -43,9 +43,7 @@ const deleteCommand = command({
       target,
       async (context) => await deleteVault(context, request),
     );
-    const document: Document<"delete"> = {
-      deleted: [{ uuid: target, label, kind, externalRef }],
-    };
+    const document: Document<"delete"> = { deleted: [{ uuid: target, label, kind, externalRef }] };
     const words = "deleted at the service; its credentials were removed from this machine";
     const done = {
       what: `vault ${target} was deleted`,

@@ -229,9 +229,7 @@ const rekey = command({
       throw new VaultError(
         "usage",
         `${flag}: the new key is missing, as ${keySource.given.by} has the present one`,
-        {
-          next: [noted(wayTo`openssl rand -base64 32`, "makes a new one")],
-        },
+        { next: [noted(wayTo`openssl rand -base64 32`, "makes a new one")] },
       );
     await confirmOrFail(
       io.ask,

@@ -8,13 +8,7 @@ export const update = command({
     "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
     "On a terminal, ask before sending them. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
-  options: {
-    ...contentsFlags,
-    ...exchangeFlags,
-    ...manyFlags,
-    ...runFlag,
-    "--yes": "do not ask",
-  },
+  options: { ...contentsFlags, ...exchangeFlags, ...manyFlags, ...runFlag, "--yes": "do not ask" },
   examples: [
     "vault update $VAULT --card @card.json",
     "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",

@@ -104,13 +104,7 @@ const serviceBreaker = z.object({
 });
 
 /** `proven`: a start with these credentials, or their acknowledgement, has succeeded before. */
-const imported = z.object({
-  ...vault,
-  kind,
-  generation: count,
-  fingerprint,
-  proven: z.boolean(),
-});
+const imported = z.object({ ...vault, kind, generation: count, fingerprint, proven: z.boolean() });
 const place = { line: z.optional(count), item: z.optional(count) };
 
 const exported = z.object({

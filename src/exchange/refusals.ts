@@ -174,12 +174,7 @@ export const inDoubtError = (
   new VaultError(
     "in-doubt",
     "the acknowledgement may or may not have arrived; both the old and the new credentials are kept",
-    {
-      uuid: vault.uuid,
-      exchange: exchangeOf(vault),
-      service,
-      next: waysOn(vault, circumstances),
-    },
+    { uuid: vault.uuid, exchange: exchangeOf(vault), service, next: waysOn(vault, circumstances) },
   );
 
 /**

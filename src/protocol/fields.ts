@@ -134,9 +134,7 @@ export const metadata = z
     error: 'must be an object, such as {"cost-center":"EU-West 7"}',
   })
   .check(
-    z.refine((value) => Object.keys(value).length <= 50, {
-      error: "must have at most 50 entries",
-    }),
+    z.refine((value) => Object.keys(value).length <= 50, { error: "must have at most 50 entries" }),
   );
 export type Metadata = z.infer<typeof metadata>;
 

@@ -55,11 +55,7 @@ export async function dryRun(
         newVault: start.newVault && masked(start.newVault),
         externalRef: start.externalRef ?? "vault-«exchange id»",
         vault: {
-          credentials: masked({
-            encryptedData: "",
-            payload: "",
-            ...defined({ hashedPin }),
-          }),
+          credentials: masked({ encryptedData: "", payload: "", ...defined({ hashedPin }) }),
         },
       }),
       generation: chosen?.generation ?? given,

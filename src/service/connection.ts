@@ -83,12 +83,7 @@ export function makeConnection(options: ConnectionOptions): SendRequest {
       signal.addEventListener("abort", stop, { once: true });
       const chunks: Buffer[] = [];
       client.dispatch(
-        {
-          method,
-          path,
-          headers,
-          body: body === undefined ? null : JSON.stringify(body),
-        },
+        { method, path, headers, body: body === undefined ? null : JSON.stringify(body) },
         {
           // Called in the synchronous step that writes the request, which an error prevents.
           onRequestStart(controller) {

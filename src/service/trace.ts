@@ -16,12 +16,7 @@ export function traced(
     async (call, ...given) => {
       const { headers, body, method, path } = requestOf(target, call);
       const facts = { call: (calls += 1), method, path };
-      trace({
-        type: "request",
-        ...facts,
-        headers: maskSecrets(headers),
-        body: maskSecrets(body),
-      });
+      trace({ type: "request", ...facts, headers: maskSecrets(headers), body: maskSecrets(body) });
       const startedAt = now();
       const reply = await send(call, ...given);
       const answer = reply.type === "not-sent" ? undefined : reply.answer;

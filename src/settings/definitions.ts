@@ -144,20 +144,13 @@ export const settingDefinitions = {
     form: "secret",
     help: "bearer token (JWT): @FILE, -, env:NAME",
   },
-  jwtCommand: {
-    key: "jwt.command",
-    help: "command that prints the bearer token (run by /bin/sh)",
-  },
+  jwtCommand: { key: "jwt.command", help: "command that prints the bearer token (run by /bin/sh)" },
   jwtPrivateKeyFile: {
     key: "jwt.privateKeyFile",
     form: "path",
     help: "P-384 private key (PEM) to sign the bearer token with",
   },
-  jwtClaims: {
-    key: "jwt.claims",
-    form: "json",
-    help: "claims of the signed token, an object",
-  },
+  jwtClaims: { key: "jwt.claims", form: "json", help: "claims of the signed token, an object" },
   device: {
     flag: "--device <json>",
     env: "VAULTSVC_DEVICE",

@@ -123,10 +123,7 @@ export interface SettingIo {
     stderr: { write(text: string): unknown };
   };
   sources: ValueSources;
-  redactor: {
-    add: (secret: string) => void;
-    holds: (text: string) => boolean;
-  };
+  redactor: { add: (secret: string) => void; holds: (text: string) => boolean };
 }
 
 /**

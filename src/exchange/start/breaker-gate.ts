@@ -119,11 +119,7 @@ async function notDue(uuid: string | undefined, cause: string, dueAt: number): P
   return new VaultError(
     "network",
     `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`,
-    {
-      uuid,
-      hint: "run it again then",
-      next: [noneArrived(uuid ?? "--all", ": then at once")],
-    },
+    { uuid, hint: "run it again then", next: [noneArrived(uuid ?? "--all", ": then at once")] },
   );
 }
 
