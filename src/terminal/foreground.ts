@@ -95,8 +95,9 @@ function watchGroup(onSignal: (signal: string) => void) {
     witness.stdin?.on("error", () => {});
     witness.once("exit", (_, signal) => {
       if (signal === null || isOver) return;
-      onSignal(signal);
+      // Told last: starting one may take long under load, and this process's own signal is read only after that.
       start();
+      onSignal(signal);
     });
   };
   start();
