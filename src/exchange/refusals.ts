@@ -120,7 +120,7 @@ export function afterRefusal(
 function plainRead(vault: VaultRecord, { policy, clock, refused }: Circumstances): Way[] {
   const isBeside = vault.generations.some((g) => refused?.has(g.generation) && !g.refused);
   return isBeside && nextAction(vault, aRead, { policy, clock }).do === "start"
-    ? [noted(command`vault get ${vault.uuid}`, "without --hashed-pin and --kind")]
+    ? [noted(command`vault get ${vault.uuid}`, "without --hashed-pin, --device and --kind")]
     : [];
 }
 

@@ -161,7 +161,10 @@ describe.concurrent("what goes beside a pair", () => {
     const get = ["get", uuid, "--hashed-pin", `@${machine.file("pin", "d3Jvbmc=")}`, "--json"];
     const refused = await machine.vault(...get);
     expectError(refused, "rejected", /^the service refused/);
-    const plain = { argv: ["vault", "get", uuid], note: "without --hashed-pin and --kind" };
+    const plain = {
+      argv: ["vault", "get", uuid],
+      note: "without --hashed-pin, --device and --kind",
+    };
     expect(errorOf(refused).next[0]).toEqual(plain);
     const again = await machine.vault(...get);
     expectError(again, "guard", /refused generation \d of vault \S+ before$/);
@@ -169,6 +172,21 @@ describe.concurrent("what goes beside a pair", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(3);
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", failedAttempts: 1 });
     await machine.ok("status", uuid, "--fail-on", "any");
+    await machine.ok("get", uuid);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("another device that is sent by force and refused says nothing of a pair that has worked", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid, device } = lab.vault;
+    const machine = lab.machine();
+    await machine.ok(...firstGetArgs(machine, lab.vault));
+    const other = `@${machine.file("other", { ...device, osType: "Windows" })}`;
+    const get = ["get", uuid, "--device", other, "--force", "--json"];
+    const refused = await machine.vault(...get);
+    expectError(refused, "rejected", /^the service refused/);
+    expect(errorOf(refused).next[0]).toMatchObject({ argv: ["vault", "get", uuid] });
+    expect(await machine.status(uuid)).toMatchObject({ status: "ready", failedAttempts: 1 });
     await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });

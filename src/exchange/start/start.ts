@@ -147,6 +147,7 @@ export async function chosenStart(
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   if (!start.force) guardDevice(vault, device);
   const exchangeId = newId(context.clock);
+  const isUsual = kind === vault.kind && credentials.hashedPin === stored.hashedPin;
   return {
     step: "start",
     exchangeId,
@@ -160,7 +161,7 @@ export async function chosenStart(
     newVault,
     run,
     combination,
-    isAsStored: !proven || (kind === vault.kind && credentials.hashedPin === stored.hashedPin),
+    isAsStored: !proven || (isUsual && !isOther(accepted, device)),
     // Proven with this very pin, device and kind.
     sole: sole && combination === sentAs(vault.kind, stored, accepted, { uuid }).combination,
   };
@@ -195,15 +196,21 @@ export async function refusedNow(
   return refused;
 }
 
+/** Whether a device is surely another than the one that was accepted, if any was. */
+const isOther = (accepted: Device | null, given: Device | undefined): boolean =>
+  accepted !== null &&
+  given !== undefined &&
+  (accepted.browserType !== given.browserType || accepted.osType !== given.osType);
+
 /** @throws `guard` if the device differs from the one last accepted: of the newest proven credentials or, in a restored state, of the current ones */
 function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefined): void {
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
   const accepted = last?.device ?? null;
-  if (accepted === null || device === undefined) return;
+  if (accepted === null || !isOther(accepted, device)) return;
   const { browserType, osType } = accepted;
-  if (browserType === device.browserType && osType === device.osType) return;
   const message = `not sent: vault ${uuid} was read with another device (${JSON.stringify({ browserType, osType })})`;
-  const hint = "leave --device out to send the accepted one, or use --force";
+  const hint =
+    "leave --device (VAULTSVC_DEVICE, the config key device) out to send the accepted one, or use --force";
   throw new VaultError("guard", message, { uuid, hint });
 }
 
