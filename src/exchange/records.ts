@@ -232,6 +232,7 @@ export interface AdoptedExchange extends Pick<OpenExchange, "operation" | "kind"
   new: Credentials;
   token: string;
   device?: Device | undefined;
+  externalRef?: string | null;
   /** A read of a limited vault that was not delivered: it waits for a decision. */
   unread?: boolean | undefined;
 }

@@ -20,6 +20,7 @@ import {
 import { device } from "../support/examples.ts";
 
 const document: AdoptedExchange = {
+  externalRef: "order-1",
   exchangeId: "far1",
   kind: "credit-card/online",
   operation: "get",
@@ -191,6 +192,7 @@ describeStore("keeping vaults", (make) => {
       newGeneration: 2,
       endsUnanswered: 1,
       tokenExpiry: document.tokenExpiry,
+      externalRef: "order-1",
       adopted: true,
     });
     expect(

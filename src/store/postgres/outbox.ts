@@ -103,6 +103,7 @@ export class Outbox {
       new: rows.openPair(made),
       token: rows.openToken(exchange),
       tokenExpiry: exchange.tokenExpiry,
+      externalRef: exchange.externalRef,
       unread: false,
     };
     const document = seal(rows.sealing, placeOf(kept, service), JSON.stringify(adopted));

@@ -77,7 +77,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
     operation,
     kind,
     state: unread ? "held" : "ending",
-    externalRef: known?.externalRef ?? "",
+    externalRef: known?.externalRef ?? document.externalRef ?? "",
     baseGeneration: base,
     newGeneration: generation,
     startedAt: known?.startedAt ?? rows.at,
