@@ -19,22 +19,23 @@ export const forget = command({
     "vault forget $VAULT --json",
   ],
   async run(app, options) {
-    const target = await askVault(app, options.uuid, "forget");
+    const uuid = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
-    const found = await (await app.state.store()).find(target);
-    if (found.length < 2) checkForget(target, found[0], discardPending);
-    const question = `Remove the credentials of vault ${target} from this machine? Without a copy of them, the vault is lost.`;
+    const found = await (await app.state.store()).find(uuid);
+    if (found.length < 2) checkForget(uuid, found[0], discardPending);
+    const question = `Remove the credentials of vault ${uuid} from this machine? Without a copy of them, the vault is lost.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
     const work = async ({ session }: ExchangeContext): Promise<string | null> => {
       const record = await session.read();
-      checkForget(target, record, discardPending);
+      checkForget(uuid, record, discardPending);
       await session.forget();
       return record?.label ?? null;
     };
-    const label = await app.service.withVault(target, work, { local: true });
-    const document: Document<"forget"> = { forgotten: [{ uuid: target, label }] };
+    const label = await app.service.withVault(uuid, work, { local: true });
+    const document: Document<"forget"> = { forgotten: [{ uuid, label }] };
     const done = "forgotten; the counters toward lockout are kept";
-    await app.io.output.printDone(document, (view) => [vaultLine(view, target, done)]);
+    const did = { what: `vault ${uuid} was forgotten`, uuid, hint: "nothing is left to do" };
+    await app.io.output.printDone(document, (view) => [vaultLine(view, uuid, done)], did);
   },
 });

@@ -34,6 +34,14 @@ async function shell(
 }
 
 describe.concurrent("contents that cannot be written", () => {
+  it("what forget has done is in the error", async () => {
+    if (!existsSync("/dev/full")) return;
+    const { machine, uuid } = await warmLab(offlineNote);
+    const result = await shell(machine, `vault forget ${uuid} --yes --json >/dev/full; echo $?`);
+    expect(result.stdout.trim()).toBe("14");
+    expect(result.stderr).toMatch(/vault \S+ was forgotten.*nothing is left to do/s);
+  });
+
   it.each([
     ["{ vault get $UUID --json; echo $? >code; } | true; cat code", /the output was closed/],
     ["vault get $UUID --json >/dev/full; echo $?", /disk is full/],
