@@ -23,6 +23,11 @@ export function checkTargets(
   { files, ...targets }: Targets & { files: readonly string[] },
 ): void {
   const real = (file: string): string => realPath(io.host.resolve(file));
+  const [page = "", text] = [targets.html, targets.markdown];
+  if (text !== undefined && (page === text || real(page) === real(text)))
+    throw new VaultError("usage", "--html and --markdown name the same file; nothing was written", {
+      hint: "--html page.html --markdown report.md",
+    });
   for (const kind of kinds) {
     const file = targets[kind];
     const hasDocument = io.output.format !== "table" || io.output.field !== undefined;
