@@ -81,7 +81,7 @@ export async function dryRun(
       ],
       [
         isTTY ? "" : "counts",
-        `+1 failed attempt if it is refused or gets no response: ${atMostAfter.failedAttempts} of ${policy.failedAttempts}`,
+        `+1 failed attempt if it is refused${chosen?.sole === true ? "" : " or gets no response"}: ${atMostAfter.failedAttempts} of ${policy.failedAttempts}`,
       ],
     ];
     if (!isTTY) return tabbedLines(rows);
