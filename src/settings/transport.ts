@@ -23,7 +23,7 @@ export async function readClientSettings(
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await openSecret(settings.apiKey);
-  checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
+  checkGiven(identifier, apiKey, settings.apiKey.source, "nothing was sent");
   const hasToken = (jwt ?? jwtCommand ?? jwtPrivateKeyFile ?? jwtClaims) !== undefined;
   return {
     application: { apiKey, uuid },
