@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { eventKinds } from "../../src/audit/read/item.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
-import { outcomeOf } from "../../src/audit/meaning/words.ts";
+import { describedOutcome, outcomeOf } from "../../src/audit/meaning/words.ts";
 import { Dice } from "../support/dice.ts";
 import { rows } from "./support.ts";
 
@@ -106,4 +106,19 @@ test("a text of words that nobody knows is an unknown action, outcome or reason,
     const known = kindOf("READ_VAULT", text, reasons[count % reasons.length]?.text);
     expect(known, text).not.toMatch(/^(?:read|failed-|locking-)/);
   }
+});
+
+test("known words are no success beside one that is not, however long the text", () => {
+  const dice = new Dice("long outcomes");
+  const outcomes = texts.filter(({ what }) => what === "outcome");
+  const all = outcomes.flatMap(({ text }) => text.split(" ")).concat("ok:1", "s_ok", "1 s");
+  // A status in front is believed.
+  const words = all.filter((word) => !/^(?:2|http|status)/i.test(word));
+  for (let count = 0; count < 1000; count += 1) {
+    const some = Array.from({ length: dice.between(1, 4) }, () => dice.pick(words)).join(" ");
+    const text = `${`${some} `.repeat(1000).slice(0, 900)} dfghjk`;
+    expect(outcomeOf(text), some).not.toBe("good");
+    expect(() => describedOutcome(text), some).not.toThrow();
+  }
+  expect(outcomeOf(`${"ok:1 s_ok ".repeat(90)} dfghjk`)).toBe("unclear");
 });

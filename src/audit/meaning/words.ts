@@ -7,7 +7,8 @@ export const plainWords = (text: string): string =>
     .slice(0, 1000)
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
     .normalize("NFKD")
-    .replaceAll(/\p{M}/gu, "")
+    .replaceAll("’", "'")
+    .replaceAll(/[\p{M}\p{Cf}]/gu, "")
     .toLowerCase()
     .replaceAll(/(?<=\w)[-_.]+(?=\w)|\s+/g, " ")
     .replace(/[\s.!]+$/, "")
@@ -15,9 +16,7 @@ export const plainWords = (text: string): string =>
 
 /** Words before a vault's credentials. Any other makes them another's: "merchant credentials". */
 const ours =
-  "vault(?:'s)?|tresors?|offline|online|credit card|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
-  "previous|expired|superseded|rotated|received|decrypted|both|\\d+|" +
-  "err(?:or)?|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen?|ubermittelten?|aktuellen?";
+  "vault(?:'s)?|tresors?|offline|online|credit card|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|previous|expired|superseded|rotated|received|decrypted|both|\\d+|err(?:or)?|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen?|ubermittelten?|aktuellen?";
 
 const nouns: Readonly<Record<string, string>> = {
   LOCKED: "(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)",
@@ -69,7 +68,7 @@ const rows = {
   application: row(String.raw`
     (?:application|app|api|client)(?:'s)? (?:credentials?|secret|token|password)|credentials? (?:of|for) (?:the |this |your )?(?:application|app|client|api)
     (?:anwendungs|applikations)(?:zugangs|anmelde)daten|identifiants (?:de l'|d')(?:application|api)|credenciales de (?:la )?(?:aplicacion|api)
-    api ?(?:keys?|schlussel)|cle (?:d')?api|clave (?:de )?api|jwt|jws|(?:bearer|access|oauth|id|session) token|white ?list(?:ed)?|allow ?list(?:ed)?|(?:request|token) signature|quotas?
+    api ?(?:keys?|schlussel)|cle (?:d')?api|clave (?:de )?api|jwt|jws|(?:bearer|access|oauth|id|session) token|white ?list(?:ed)?|allow ?list(?:ed)?|(?:request|token) signature|quotas?|client cert(?:ificate)?
     ip(?: address)?(?: \S+)? (?:is |was )?(?:not|denied|blocked|refused|rejected)|address (?:is |was )?(?:not|refused|denied|blocked)
     ip ?adresse (?:ist )?(?:nicht|gesperrt)|adresse ip (?:non|refusee)|direccion ip (?:no|rechazada)
     application (?:is |was )?(?:refused|unknown|not|or|disabled|suspended|inactive|blocked|expired)|(?:unknown|invalid|disabled|inactive) application`),
@@ -87,7 +86,7 @@ const rows = {
   /** The vault does not exist, not any longer, or has no uses left. */
   gone: row(String.raw`
     (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT(?! (?:types?|kinds?|errors?|operations?|actions?|states?|metadata|keys?|versions?|credentials?|owner|items?)\b)|(?:no VAULT (?:with|was found|found)|cannot find (?:the )?VAULT)(?!(?: [\w']+){0,5} SECRET)|VAULT missing(?! \w)|VAULT (?:could not be found|nicht vorhanden|inexistante?|wurde entfernt|n'existe plus)|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
-    VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|purged|destroyed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
+    VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde(?: am [\d .]+)?|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|purged|destroyed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
     VAULT (?:does|did) not exist|VAULT existiert nicht|VAULT n'existe pas|VAULT no existe
     no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|no more uses|max(?:imum)? (?:number of )?us(?:es|age) (?:was |is )?(?:reached|exceeded)|us(?:es?|age) (?:are |is |have been |limit )?(?:spent|exhausted|used up|reached|exceeded)(?! (?:for|of) (?:the )?(?:app\w*|api|account|token|user))|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
   rate: row(String.raw`
@@ -95,7 +94,7 @@ const rows = {
   /** Nothing in the request could be looked at. */
   malformed: row(String.raw`
     malformed|(?:not|cannot) be parsed|pars(?:e|ing) (?:error|failed)|(?:invalid|unexpected|bad) (?:json|syntax|request body|character)|unexpected token|syntax error
-    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format)|expected (?:an? )?(?:string|object|array)|by schema
+    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format|length|size)|expected (?:an? )?(?:string|object|array)|by schema
     required (?:field|property|parameter)|unsupported media|(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)|larger than|method (?:must|not allowed)|no such endpoint|not implemented
     ungultige anfrage|requete (?:invalide|mal formee)|(?:solicitud|peticion) (?:no valida|mal formada)`),
   unavailable: row(String.raw`
@@ -188,31 +187,37 @@ export function reasonOf(
 /** Meaning of an outcome; `unclear` if it is neither a known success nor a known failure. */
 export type Outcome = "good" | "bad" | "unclear";
 
-const noFailure = row(String.raw`
-  (?:no|0|without|kein|keine|ohne|sans|aucune|sin) (?:errors?|failures?|fehler|erreurs?|errores)|(?:errors?|failures?|failed)\W{1,3}(?:false|no|none|null|0)`);
-const yes = "true|t|yes|y|ja|oui|si|wahr|vrai|verdadero";
-const no = "false|f|no|n|nein|non|falso|faux|falsch";
-const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt`;
+const yes = "true|t|yes|y|ja|oui|si|sim|tak|wahr|vrai|verdadero";
+const no = "false|f|no|n|nein|non|nee|nao|nie|nej|falso|faux|falsch";
+const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt|authori[sz]ed|gewahrt|genehmigt`;
+const failed = String.raw`fail(?:s|ed|ures?|ing)?|errors?|den(?:y|ied)|refused?|reject(?:ed)?|blocked|forbidden|fehler|fehlgeschlagen|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|erreurs?|refusee?s?|rejetee?s?|errore[si]?|fallos?|denegad[oa]|rechazad[oa]|negad[oa]|negat[oa]|recusad[oa]|rifiutat[oa]|geweigerd|afgewezen`;
 /** Negations of outcomes alone: "cannot open locked vault" denies no lock. */
 const negated =
-  "hasn't|couldn't|cannot|sans|aucune?|nao|sem|mal|senza|niet|geen|zonder|inte|ikke|ingen";
-const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
+  "hasn't|couldn't|cannot|neither|nothing|lack of|unable to be|sans|aucune?|nao|sem|mal|senza|nessun[ao]?|niet|geen|zonder|inte|ikke|ingen";
+/** Between a word and its value. */
+const is = String.raw`(?:["'\\]* ?[=:?|(] ?["'\\]*| is )`;
+/** Failures that were none: they are taken out. */
+const noFailure = row(String.raw`
+  (?:NOT|${negated}|0) (?:${failed})(?: (?:were |was )?(?:found|reported|occurred))?|(?:${failed})["'\\]* ?[=:] ?["'\\]*false(?! \w)|(?:${failed})(?:["'\\]+ ?:|=) ?["'\\]*(?:${no}|none|null|0)(?! (?!\w+[=:])\w)|(?:errors|failures|erreurs|errores|fallos)(?:${is}| )(?:none|null|(?:${no}|0)(?! (?!\w+[=:])\w))|failed["'\\]* ?[=:] ?["'\\]*0(?! (?!\w+[=:])\w)|(?:error|fault) ?(?:free|less)|fehler(?:frei|los)`);
 const bad = row(String.raw`
-  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|${negated}) (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?!ok \(0\)$)(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
-  fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
-  fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
-  echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?
-  nack|abort(?:ed)?|fal(?:ha|hou)|fallit[oa]|negad[oa]|negat[oa]|recusad[oa]|rifiutat[oa]|mislukt|geweigerd|afgewezen`);
-/** Words of a success that may be none. */
-const partly = row(
-  String.raw`partial\w*|partly|almost|pending|expected|teilweise|partiel\w*|parcial\w*`,
+  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|${negated}) (?:\w+ ){0,3}(?:${done}|valid|found)|(?:${done})${is}(?:false|nein|(?:${no})(?! \w))|(?:success(?:ful)?|succeeded|ok|allowed|granted|accepted|passed|authori[sz]ed)["'\\]* ?[=:] ?["'\\]*0(?! \w)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ${failed}|bad|wrong|un(?:authori[sz]ed|authenticated|successful(?:ly)?)|mis ?match\w*|too many|permission denied
+  fehler\w*|fehlschlag|erfolglos|ungu?e?ltig\w*|falsche?\w?|gescheitert
+  echec|echoue\w*|interdit\w*|non valide\w*|fallid[ao]|fracas(?:o|ado)|no valid[oa]s?
+  nack|abort(?:ed)?|fal(?:ha|hou)|fallit[oa]|mislukt`);
+/** Words that may stand beside a success: any other, like "almost", may make it none. */
+const beside = String.raw`status|result|outcome|operation|request|call|command|login|access|vault|read|the|was|is|has|been|with|warnings?|abgeschlossen|ausgefuhrt|bem|audit\w*|auth(?:entication|ori[sz]ation)?|log ?on|action|job|task|transaction|event|response|query|session|process(?:ing|ed)?|executed|finished|ended|returned|normally|state|code|http|decision|policy|by|api|(?:s|e|rc|ldap|txn)(?= ok| success)|created|updated?|retrieved|acknowledged|validation|cached|in|info|completion|grpc|msg|res|der|die|wurde|vorgang|aktion|anfrage|anmeldung|zugriff|uberwachung|beendet|durchgefuhrt|verarbeitet|con|com|avec|mit|operacion|operacao|realizada|concluid[oa]|completad[oa]|demande|requete|acces|acces[os]o|terminee?|effectuee?|bewerking|controll?[eo]|rbac`;
+const good = new RegExp(
+  String.raw`^(?:${yes}|s|i ?o|(?=.*\b(?:${done})\b)[^\p{L}\d!]*(?:(?:${done}|[23]\d\d|(?<=\()0(?=\))|(?<=[=:] ?["']?)(?:${yes})|(?<=\b(?:${done})["']? ?[=:] ?["']?)1|\d+ ?ms|\d+s|0(?:x0+)?(?= ?[-:(]| errors| warnings)|${beside})(?!\w)[^\p{L}\d!]*)+)$`,
+  "u",
 );
+const doneWord = row(done);
 /** Words of a description of a call that was accepted. */
 const accepted = row(
-  "(?<!NOT (?:\\w+ )?)(?:started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada)",
+  `(?<!\\b(?:NOT|${negated}|almost|nearly|partially) (?:\\w+ )?|(?<!\\d )\\b0 )(?:${done}|started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada)`,
 );
 
-const isYes = new RegExp(`^(?:${yes})$`);
+const isYes = new RegExp(`^(?:${yes}|x)$`);
 const isNo = new RegExp(`^(?:${no}|none|null)$`);
 
 const says = (words: string, pattern: RegExp): boolean => words.search(pattern) >= 0;
@@ -230,11 +235,12 @@ export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   if (inverted === true && isNumber(words)) return Number(words) === 0 ? "good" : "bad";
   if (inverted === false && /^\d\d?$/.test(words))
     return words === "0" ? "bad" : words === "1" ? "good" : "unclear";
-  if (inverted === true && isYes.test(words)) return "bad";
+  if (inverted !== undefined && isYes.test(words)) return inverted ? "bad" : "good";
   if (inverted === true && isNo.test(words)) return "good";
   const status = statusOf(outcome)?.[0];
   if (status === "4" || status === "5") return "bad";
-  return status === "2" ? "good" : textOutcome(words, outcome);
+  const said = textOutcome(words, outcome);
+  return status === "2" && said === "unclear" ? "good" : said;
 }
 
 export function describedOutcome(text: string): Outcome {
@@ -244,8 +250,9 @@ export function describedOutcome(text: string): Outcome {
 }
 
 function textOutcome(words: string, text: string): Outcome {
-  if (says(words, noFailure) || /[✓✔✅]/.test(words)) return "good";
-  if (says(words, bad) || /[✗✘❌]/.test(words)) return "bad";
-  if (says(words, good)) return says(words, partly) ? "unclear" : "good";
-  return reasonOf(text, []) === undefined ? "unclear" : "bad";
+  const rest = words.replaceAll(noFailure, "").trim();
+  if (says(rest, bad) || /[✗✘❌]/.test(words)) return "bad";
+  if ((rest !== words && !/[\p{L}\d]/u.test(rest)) || good.test(rest) || /^[✓✔✅]/.test(words))
+    return "good";
+  return says(rest, doneWord) || reasonOf(text, []) === undefined ? "unclear" : "bad";
 }
