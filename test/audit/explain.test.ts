@@ -52,6 +52,7 @@ S600c T960c S1200c T1201c | which credentials are current\\. The client \\(refer
 C0 S1c S2c T3w S4c S5c S6c | 1 acknowledgement by reference web from 10\\.0\\.0\\.8 was refused with .* The client \\(reference cron from 10\\.0\\.0\\.7\\) started exchanges without acknowledging any | The client \\(.*\\) sent acknowledgements
 C0 S1c S2c S3c S4c S5c T6c | 1 acknowledgement was refused | still trying
 C0 F1c F2c F3c L5c L6c L7c | 3 more calls came since then, the last at \\S+, mostly by reference cron from 10\\.0\\.0\\.7: a client is still trying\\. | does not show
+C0 F1c F2c F3c L5c L6w | 2 more calls came since then, the last at \\S+, by addresses 10\\.0\\.0\\.7, 10\\.0\\.0\\.8: a client | mostly
 F1 F2 L3 | or just before, when a call was refused because of the lock, probably after 3 failed attempts in a row \\(2 in the log\\) | does not show
 C0 S1 S2 S3 S4 L5 | probably after 5 unacknowledged starts in a row \\(4 in the log\\) | does not show
 C0 L3 | the log does not show the cause | probably after

@@ -339,8 +339,10 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
 
 function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
   if (ending === undefined || ending.calls === 0) return [];
-  const words = clientWords(clientOf(since));
-  const by = words && `, ${ending.calls === 1 ? "" : "mostly "}by ${words}`;
+  const most = clientWords(clientOf(since));
+  const each = listed([...new Set(since.flatMap(({ item }) => item.address ?? []))].map(short));
+  const words = most || (each && `addresses ${each}`);
+  const by = words && `, ${most === "" || ending.calls === 1 ? "" : "mostly "}by ${words}`;
   const last = new Date(ending.lastCall).toISOString();
   return [
     `${count(ending.calls, "more call")} came since then, the last at ${last}${by}: a client is still trying.`,
