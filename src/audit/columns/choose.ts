@@ -2,7 +2,7 @@ import type { Columns } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
 import type { ColumnMap } from "../flags.ts";
-import { clip, listNames } from "../read/clip.ts";
+import { clip, listNames, said } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, isNumber, outcomeOf, reasonOf, saysNothing } from "../meaning/words.ts";
 import type { Fields } from "../read/fields.ts";
@@ -26,8 +26,8 @@ export interface Choice {
   times: TimeReader;
   /** Whether the column of outcomes has successes: an item without one may be a failure. */
   hasSuccesses: boolean;
-  /** Whether a column calls all calls accepted, also those whose texts tell failed attempts. */
-  isContradicted: boolean;
+  /** Doubts about every verdict. */
+  doubts: readonly string[];
   /** Ambiguous choices, each with the flag that decides it. Grows while times are read. */
   warnings: string[];
 }
@@ -47,7 +47,7 @@ export function chooseColumns(
     return new Search(withClock(profilesOf(sample)), given, input).choose();
   const { columns = {} } = given;
   const times = new TimeReader();
-  return { columns, times, hasSuccesses: false, isContradicted: false, warnings: [] };
+  return { columns, times, hasSuccesses: false, doubts: [], warnings: [] };
 }
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
@@ -125,10 +125,11 @@ const isFailure = (profile: Profile): boolean =>
   (mostly(profile, looks.looksLikeFlag, 0.8) ||
     (profile.texts.includes("0") && mostly(profile, isNumber, 0.8)));
 
-const holdsOutcomes = (profile: Profile): boolean => {
-  const isGood = looks.isInverted(profile);
-  return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
-};
+const isInverted = (profile: Profile): boolean | undefined =>
+  isFailure(profile) ? true : looks.isInverted(profile);
+
+const holdsOutcomes = (profile: Profile): boolean =>
+  mostly(profile, (text) => outcomeOf(text, isInverted(profile)) !== "unclear");
 
 /** Whether a column's values are words for both outcomes. Flags and numbers need a telling name. */
 const tellsOutcomes = (profile: Profile): boolean => {
@@ -163,7 +164,7 @@ const unnamed = 2 * timeKinds.length;
 const kindsOf: Partial<Record<Role, readonly looks.Kind[]>> = {
   time: timeKinds,
   vault: ["vault", "target"],
-  outcome: ["outcome", "success", "status", "failure", "error"],
+  outcome: ["outcome", "success", "status", "failure", "permission", "error"],
 };
 
 /** Roles assigned to columns so far. Only the map can give a column several roles. */
@@ -216,7 +217,16 @@ class Search {
       looks.rankOf("error", outcome.name) === Infinity &&
       countOf(outcome, (text) => outcomeOf(text, isGood) === "good") > 0;
     const times = this.#timeReader();
-    return { columns, times, hasSuccesses, isContradicted, warnings: this.#warnings };
+    const isCount = ({ name, texts }: Profile): boolean =>
+      /^(?:event_?|item_?)?count$|^(?:anzahl|hits|occurrences|nombre)$/i.test(name) &&
+      texts.some((text) => Number(text) > 1);
+    const doubts = said({
+      "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
+        isContradicted,
+      "rows stand for several items, which a column counts: export each item":
+        this.#free().some(isCount),
+    });
+    return { columns, times, hasSuccesses, doubts, warnings: this.#warnings };
   }
 
   get #names(): string {
@@ -371,8 +381,8 @@ class Search {
 
   /**
    * Assigns the outcome: a column with a telling name, words that can be nothing else, or what only
-   * failed calls have. Without a name, true and false, levels and numbers are none. Returns
-   * `isContradicted`.
+   * failed calls have. Without a name, true and false, levels and numbers are none. Returns whether
+   * a column calls all calls accepted, also those whose texts tell failed attempts.
    */
   #chooseOutcome(): boolean {
     const isFew = ({ distinct }: Profile): boolean => distinct <= 12;
@@ -388,12 +398,11 @@ class Search {
         (reason) =>
           // A note beside one of hundreds of accepted calls is no sign of it.
           reason.name !== one.name && countOf(reason, ofSecrets) * 200 >= one.texts.length,
-      ) &&
-      [...one.counts.keys()].every((text) => outcomeOf(text, looks.isInverted(one)) === "good");
+      ) && [...one.counts.keys()].every((text) => outcomeOf(text, isInverted(one)) === "good");
     const named = [...new Set([...words, ...codes])].filter(
       (one) => !errors.includes(one) && !isOfAll(one),
     );
-    const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
+    const known = named.filter(holdsOutcomes);
     // What calls an item good that its text calls refused is the outcome of something else.
     const contradicts = ({ values }: Profile): boolean =>
       [...values].some(([at, text]) => {
@@ -403,6 +412,9 @@ class Search {
       });
     const told = this.#free().filter(
       (one) => isFew(one) && tellsOutcomes(one) && !contradicts(one),
+    );
+    const guessed = this.#named("permission").filter(
+      (one) => isFew(one) && varies(one) && holdsOutcomes(one) && !contradicts(one),
     );
     // Unknown words in a column for outcomes are none, even if only failed calls have an error.
     const tellsErrors = ({ values }: Profile): boolean =>
@@ -416,6 +428,7 @@ class Search {
       ...errors.filter(holdsOutcomes),
       ...errors,
       ...known,
+      ...guessed,
       ...told,
       ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
     ];
@@ -433,7 +446,8 @@ class Search {
   #chooseReason(): void {
     const outcome = this.#column("outcome");
     const isReason = (text: string): boolean => describedOutcome(text) === "bad";
-    const found = this.#named("reason").map((one) => ({ one, reasons: countOf(one, isReason) }));
+    const texts = this.#named("reason", (text) => !looks.looksLikeFlag(text));
+    const found = texts.map((one) => ({ one, reasons: countOf(one, isReason) }));
     const [best] = found.sort((a, b) => b.reasons - a.reasons);
     const isError = outcome?.isWhole === false && looks.rankOf("error", outcome.name) < Infinity;
     this.#take("reason", best?.one ?? (isError ? outcome : undefined));

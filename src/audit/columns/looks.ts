@@ -36,7 +36,7 @@ const spellings = {
   /** Words for the outcome of a call. */
   outcome:
     "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat resultado " +
-    "esito risultato resultaat uitkomst",
+    "esito risultato resultaat uitkomst wynik sonuc vysledek 結果",
   /** Whether it succeeded, or failed. */
   success:
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",
@@ -44,6 +44,10 @@ const spellings = {
     "failed isfailed hasfailed failure isfailure unsuccessful rejected isrejected denied isdenied refused isrefused blocked iserror haserror haserrors error " +
     "errored errorcount failures fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype " +
     "grpcstatus grpcstatuscode grpccode rpcstatus",
+  /** Names that may be about something else than the call. */
+  permission:
+    "authorized authorised isauthorized permitted passed approved completed decision disposition entscheidung genehmigt zugelassen gewahrt autorise permitido " +
+    "autorizado sucesso riuscito geslaagd gelukt",
   status:
     "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode responsecode " +
     "grpcstatus grpcstatuscode grpccode rpcstatus httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
@@ -75,7 +79,7 @@ export type Kind = keyof typeof spellings;
 
 /** Keys around a whole item in exports of log systems, which say nothing about the column. */
 const wrapper =
-  /^(?:_?source|fields|data|item|audititem|auditevent|audit|event|attributes|record|payload|log|node|properties|document|result|detail|jsonpayload|protopayload|requestparameters|responseelements|body|outcome|response|after|value|row|entry|content)$/i;
+  /^(?:_?source|fields|data|item|audititem|auditevent|audit|event|attributes|record|payload|log|node|properties|document|result|detail|jsonpayload|protopayload|requestparameters|responseelements|body|outcome|response|after|value|row|entry|content|tags)$/i;
 
 const ranks = new Map(Object.entries(spellings).map(([kind, names]) => [kind, names.split(" ")]));
 
@@ -101,7 +105,8 @@ export function rankOf(kind: Kind, column: string): number {
 
 /** Whether a "true" is a failure (`failed`) or a success (`success`); else undefined. */
 export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | undefined =>
-  inverted ?? (rankOf("success", name) < Infinity ? false : undefined);
+  inverted ??
+  (Math.min(rankOf("success", name), rankOf("permission", name)) < Infinity ? false : undefined);
 
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
 export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);
@@ -140,6 +145,7 @@ export const looksLikeAction = (value: string): boolean =>
 /** Parses a uuid, also in braces or without dashes. Returns it in lower case, or null. */
 export function uuidOf(value: string): string | null {
   const text = value
+    .replaceAll(/\p{Cf}/gu, "")
     .trim()
     .toLowerCase()
     .replace(/^\{(.*)\}$|^(?:urn:uuid:|vaults?[:/#])/, "$1");
@@ -178,7 +184,7 @@ export function looksLikeAddress(value: string): boolean {
 
 /** Whether a value is true or false, or a small number, of which 0 is false. */
 export const looksLikeFlag = (value: string): boolean =>
-  /^(?:true|false|t|f|yes|no|y|n|ja|nein|oui|non|s[ií]|\d\d?)$/i.test(value);
+  /^(?:true|false|[tfynx]|yes|non?|ja|nein|ne[ej]|oui|s[ií]m?|n[aã]o|tak|nie|\d\d?)$/i.test(value);
 
 export const looksLikeLevel = (value: string): boolean =>
   /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert)$/i.test(
