@@ -216,7 +216,9 @@ export class JsonCutter extends Cutter {
     const isKeyed =
       names === undefined &&
       place.isList &&
-      /^\[\s*\{\s*"(?:key|field|name)"/.test(textOf(given.bytes, from, from + 60));
+      /^\[\s*\{\s*"(?:key|field|name)"(?!\s*:\s*"?(?:\d|[\da-f]{8}-))/.test(
+        textOf(given.bytes, from, from + 60),
+      );
     if (names === undefined && !isHeader(place.key ?? "") && !isKeyed)
       return this.#open(given, from, true);
     const end = endOfValue(given, from, to);

@@ -13,7 +13,7 @@ import { clip, listed, listNames } from "./clip.ts";
 import { type Fields, parse, unlike } from "./fields.ts";
 import { Input, type InputSpec, pieceSize } from "./input.ts";
 import type { Entry, EventKind, Item, ItemLocation } from "./item.ts";
-import { anyUuid, endOf, properties, Skips } from "./item.ts";
+import { anyUuid, endOf, isAcknowledgement, properties, Skips } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
 import { type Cutter, longestRecord, type RawRecord, type Sink } from "./json.ts";
 import { formOf } from "./table.ts";
@@ -143,6 +143,9 @@ export class Source implements Sink {
     const isLock = entry.event === "lock" || entry.event === "lock-noted";
     if (entry.vault < 0 && (isLock || mayCount(entry.event))) {
       const text = textOf(this.bytesOf(entry));
+      // None is accepted without a vault: in a spreadsheet, only the first row may name it.
+      if (isAcknowledgement(entry.event) && !anyUuid.test(text))
+        return this.skip(entry.line, "no vault's UUID", "");
       // Its own id is none, and not remembered: those of 100,000 calls would be too many.
       const { id = "" } = this.itemOf(entry);
       this.#skips.name(isUuid(id) ? text.replaceAll(id, "") : text, isLock ? entry.time : Infinity);

@@ -100,7 +100,8 @@ class RowCutter extends Cutter {
     const cells = count(columns, "cell");
     const doubt = columns === width ? undefined : `${cells} where the header has ${width}`;
     if (isCut || columns > width || columns * 2 <= width) {
-      const isNote = columns === 1 && isRemark(this.#cell(bytes, 0));
+      const cell = this.#cell(bytes, 0);
+      const isNote = columns === 1 && isRemark(cell) && !(isCut && /^["[]?\d[-./\d]*$/.test(cell));
       if (isNote) sink.passOver?.("lines of one cell");
       else sink.skip?.(line, doubt ?? "", textOf(bytes, from, to), isCut);
       return end;
@@ -236,8 +237,11 @@ const lookedAt = (fields: Fields): Looked =>
 /** What is drawn between the header and the rows, or nothing. */
 const isRule = /^[-=+:| ]*$/;
 
+/** What lines of items have: a part of a uuid, or of a time. */
+const datum = /[0-9a-f]{4}-|\d:\d/i;
+
 /** Whether a line names nothing, like `(8 rows)`. */
-const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\d:\d/i.test(text);
+const isRemark = (text: string): boolean => text.length < 80 && !datum.test(text);
 
 const isBlank = (byte: number): boolean => byte === ascii.space || byte === ascii.carriageReturn;
 
@@ -249,7 +253,7 @@ const sampleLines = 50;
 
 /**
  * Recognizes a table by its first lines, or returns null: one column is none. The header is the
- * first line with as many cells as most lines, most of them filled; above it are titles.
+ * first line with as many cells as most lines, all of them filled, or most; above it are titles.
  */
 function recognizeTable(lines: readonly string[]): TableForm | null {
   const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
@@ -263,10 +267,14 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
     const widths = rows.map(({ length }) => length).filter((width) => width > 1);
     const countOf = (width: number): number => widths.filter((other) => other === width).length;
     const [usual = 0] = widths.toSorted((a, b) => countOf(b) - countOf(a));
-    const header = rows.findIndex(
-      (cells) =>
-        cells.length >= usual && cells.filter((cell) => cell.trim() !== "").length * 2 > usual,
-    );
+    const isWide = (cells: string[], part = 0.5): boolean =>
+      cells.length >= usual && cells.filter((cell) => cell.trim() !== "").length > usual * part;
+    const first = rows.findIndex((cells) => isWide(cells));
+    // Titles may be filled up to the width, too.
+    const isData = (line = ""): boolean =>
+      datum.test(line) || line.replaceAll('"', "").split(delimiter).some(looksLikeData);
+    const full = rows.findIndex((cells, at) => isWide(cells, 1 - 1 / usual) && !isData(lines[at]));
+    const header = Math.max(first, full);
     // Two columns hold no item: each line may have one comma, as in a time, and tabs for its cells.
     const score = countOf(usual) * Math.min(usual, 4) * 1000 + usual;
     if (header >= 0 && score > (best?.score ?? 0))
