@@ -164,7 +164,7 @@ const unnamed = 2 * timeKinds.length;
 const kindsOf: Partial<Record<Role, readonly looks.Kind[]>> = {
   time: timeKinds,
   vault: ["vault", "target"],
-  outcome: ["outcome", "success", "status", "failure", "permission", "error"],
+  outcome: ["outcome", "success", "status", "failure", "error"],
 };
 
 /** Roles assigned to columns so far. Only the map can give a column several roles. */
@@ -398,7 +398,9 @@ class Search {
         (reason) =>
           // A note beside one of hundreds of accepted calls is no sign of it.
           reason.name !== one.name && countOf(reason, ofSecrets) * 200 >= one.texts.length,
-      ) && [...one.counts.keys()].every((text) => outcomeOf(text, isInverted(one)) === "good");
+      ) &&
+      ((isFailure(one) && one.isWhole && !varies(one)) ||
+        [...one.counts.keys()].every((text) => outcomeOf(text, isInverted(one)) === "good"));
     const named = [...new Set([...words, ...codes])].filter(
       (one) => !errors.includes(one) && !isOfAll(one),
     );
@@ -410,11 +412,9 @@ class Search {
           describedOutcome(texts.get(at) ?? "") === "bad";
         return outcomeOf(text) === "good" && reasons.some(isRefused);
       });
-    const told = this.#free().filter(
-      (one) => isFew(one) && tellsOutcomes(one) && !contradicts(one),
-    );
-    const guessed = this.#named("permission").filter(
-      (one) => isFew(one) && varies(one) && holdsOutcomes(one) && !contradicts(one),
+    const permissions = this.#named("permission", (text) => outcomeOf(text, false) !== "unclear");
+    const told = [...permissions.filter(varies), ...this.#free().filter(tellsOutcomes)].filter(
+      (one) => isFew(one) && !contradicts(one),
     );
     // Unknown words in a column for outcomes are none, even if only failed calls have an error.
     const tellsErrors = ({ values }: Profile): boolean =>
@@ -428,7 +428,6 @@ class Search {
       ...errors.filter(holdsOutcomes),
       ...errors,
       ...known,
-      ...guessed,
       ...told,
       ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
     ];

@@ -46,7 +46,7 @@ const spellings = {
     "grpcstatus grpcstatuscode grpccode rpcstatus",
   /** Names that may be about something else than the call. */
   permission:
-    "authorized authorised isauthorized permitted passed approved completed decision disposition entscheidung genehmigt zugelassen gewahrt autorise permitido " +
+    "authorized authorised isauthorized permitted passed approved decision disposition entscheidung genehmigt zugelassen gewahrt autorise permitido " +
     "autorizado sucesso riuscito geslaagd gelukt",
   status:
     "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode responsecode " +
