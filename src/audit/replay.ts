@@ -175,8 +175,10 @@ function conclude(
         !tellsFailures,
       "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)":
         exports.some(({ columns: { outcome, reason } }) => outcome?.by === "value" && !reason),
-      ...Object.fromEntries(
-        sources.flatMap(({ layout }) => layout.doubts.map((one) => [one, true])),
+      "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
+        sources.some(({ layout }) => layout.isContradicted),
+      "rows stand for several items, which a column counts: export each item": sources.some(
+        ({ layout }) => layout.isCounted,
       ),
       [`release ${release} records no failed attempts`]: beforeRelease(release, "1.2.18"),
       "times come twice, when clocks go back": sources.some(({ layout }) => layout.times.isTwice),

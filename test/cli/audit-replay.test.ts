@@ -190,6 +190,7 @@ missing.csv                    | invalid-input | cannot read missing.csv: no suc
 --field vault.uuid             | usage         | --field vault.uuid: vault audit-replay prints no such field; nothing was sent
 --html -                       | usage         | --html -: standard output already holds the document
 --html r --markdown ./r        | usage         | --html and --markdown name the same file
+--markdown .                   | invalid-input | --markdown: . is not a file; nothing was written
 --html none/report.html        | invalid-input | --html: none/report.html cannot be written (ENOENT)
 --markdown -                   | usage         | --markdown -: standard output already holds the document
 --html state/vault.db          | invalid-input | is one of this program's own files; nothing was written

@@ -2,7 +2,7 @@ import type { Columns } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
 import type { ColumnMap } from "../flags.ts";
-import { clip, listNames, said } from "../read/clip.ts";
+import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, isNumber, outcomeOf, reasonOf, saysNothing } from "../meaning/words.ts";
 import type { Fields } from "../read/fields.ts";
@@ -26,8 +26,10 @@ export interface Choice {
   times: TimeReader;
   /** Whether the column of outcomes has successes: an item without one may be a failure. */
   hasSuccesses: boolean;
-  /** Doubts about every verdict. */
-  doubts: readonly string[];
+  /** Whether a column calls all calls accepted, also those whose texts tell failed attempts. */
+  isContradicted: boolean;
+  /** Whether a column counts the items that a row stands for. */
+  isCounted: boolean;
   /** Ambiguous choices, each with the flag that decides it. Grows while times are read. */
   warnings: string[];
 }
@@ -47,7 +49,8 @@ export function chooseColumns(
     return new Search(withClock(profilesOf(sample)), given, input).choose();
   const { columns = {} } = given;
   const times = new TimeReader();
-  return { columns, times, hasSuccesses: false, doubts: [], warnings: [] };
+  const none = { hasSuccesses: false, isContradicted: false, isCounted: false };
+  return { columns, times, ...none, warnings: [] };
 }
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
@@ -126,10 +129,12 @@ const isFailure = (profile: Profile): boolean =>
     (profile.texts.includes("0") && mostly(profile, isNumber, 0.8)));
 
 const isInverted = (profile: Profile): boolean | undefined =>
-  isFailure(profile) ? true : looks.isInverted(profile);
+  isFailure(profile) || looks.isInverted(profile);
 
-const holdsOutcomes = (profile: Profile): boolean =>
-  mostly(profile, (text) => outcomeOf(text, isInverted(profile)) !== "unclear");
+const holdsOutcomes = (profile: Profile): boolean => {
+  const inverted = isInverted(profile);
+  return mostly(profile, (text) => outcomeOf(text, inverted) !== "unclear");
+};
 
 /** Whether a column's values are words for both outcomes. Flags and numbers need a telling name. */
 const tellsOutcomes = (profile: Profile): boolean => {
@@ -211,22 +216,17 @@ class Search {
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
     const outcome = this.#column("outcome");
-    const isGood = outcome && looks.isInverted({ ...outcome, ...this.#columns.outcome });
+    const inverted = outcome && isInverted(outcome);
     const hasSuccesses =
       outcome !== undefined &&
       looks.rankOf("error", outcome.name) === Infinity &&
-      countOf(outcome, (text) => outcomeOf(text, isGood) === "good") > 0;
+      countOf(outcome, (text) => outcomeOf(text, inverted) === "good") > 0;
     const times = this.#timeReader();
     const isCount = ({ name, texts }: Profile): boolean =>
       /^(?:event_?|item_?)?count$|^(?:anzahl|hits|occurrences|nombre)$/i.test(name) &&
       texts.some((text) => Number(text) > 1);
-    const doubts = said({
-      "texts tell failed attempts of calls that a column calls accepted (--map outcome=COLUMN takes it)":
-        isContradicted,
-      "rows stand for several items, which a column counts: export each item":
-        this.#free().some(isCount),
-    });
-    return { columns, times, hasSuccesses, doubts, warnings: this.#warnings };
+    const isCounted = this.#free().some(isCount);
+    return { columns, times, hasSuccesses, isContradicted, isCounted, warnings: this.#warnings };
   }
 
   get #names(): string {
@@ -381,8 +381,8 @@ class Search {
 
   /**
    * Assigns the outcome: a column with a telling name, words that can be nothing else, or what only
-   * failed calls have. Without a name, true and false, levels and numbers are none. Returns whether
-   * a column calls all calls accepted, also those whose texts tell failed attempts.
+   * failed calls have. Without a name, true and false, levels and numbers are none. Returns
+   * `isContradicted`.
    */
   #chooseOutcome(): boolean {
     const isFew = ({ distinct }: Profile): boolean => distinct <= 12;
@@ -412,7 +412,7 @@ class Search {
           describedOutcome(texts.get(at) ?? "") === "bad";
         return outcomeOf(text) === "good" && reasons.some(isRefused);
       });
-    const permissions = this.#named("permission", (text) => outcomeOf(text, false) !== "unclear");
+    const permissions = this.#named("permission").filter(holdsOutcomes);
     const told = [...permissions.filter(varies), ...this.#free().filter(tellsOutcomes)].filter(
       (one) => isFew(one) && !contradicts(one),
     );

@@ -194,13 +194,14 @@ const failed = String.raw`fail(?:s|ed|ures?|ing)?|errors?|den(?:y|ied)|refused?|
 /** Negations of outcomes alone: "cannot open locked vault" denies no lock. */
 const negated =
   "hasn't|couldn't|cannot|neither|nothing|lack of|unable to be|sans|aucune?|nao|sem|mal|senza|nessun[ao]?|niet|geen|zonder|inte|ikke|ingen";
-/** Between a word and its value. */
+/** Between a word and its value; also with brackets, bars and "is". */
+const pair = String.raw`["'\\]* ?[=:] ?["'\\]*`;
 const is = String.raw`(?:["'\\]* ?[=:?|(] ?["'\\]*| is )`;
 /** Failures that were none: they are taken out. */
 const noFailure = row(String.raw`
-  (?:NOT|${negated}|0) (?:${failed})(?: (?:were |was )?(?:found|reported|occurred))?|(?:${failed})["'\\]* ?[=:] ?["'\\]*false(?! \w)|(?:${failed})(?:["'\\]+ ?:|=) ?["'\\]*(?:${no}|none|null|0)(?! (?!\w+[=:])\w)|(?:errors|failures|erreurs|errores|fallos)(?:${is}| )(?:none|null|(?:${no}|0)(?! (?!\w+[=:])\w))|failed["'\\]* ?[=:] ?["'\\]*0(?! (?!\w+[=:])\w)|(?:error|fault) ?(?:free|less)|fehler(?:frei|los)`);
+  (?:NOT|${negated}|0) (?:${failed})(?: (?:were |was )?(?:found|reported|occurred))?|(?:${failed})${pair}false(?! \w)|(?:${failed})(?:["'\\]+ ?:|=) ?["'\\]*(?:${no}|none|null|0)(?! (?!\w+[=:])\w)|(?:errors|failures|erreurs|errores|fallos)(?:${is}| )(?:none|null|(?:${no}|0)(?! (?!\w+[=:])\w))|failed${pair}0(?! (?!\w+[=:])\w)|(?:error|fault) ?(?:free|less)|fehler(?:frei|los)`);
 const bad = row(String.raw`
-  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|${negated}) (?:\w+ ){0,3}(?:${done}|valid|found)|(?:${done})${is}(?:false|nein|(?:${no})(?! \w))|(?:success(?:ful)?|succeeded|ok|allowed|granted|accepted|passed|authori[sz]ed)["'\\]* ?[=:] ?["'\\]*0(?! \w)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ^(?:${no}|nok|ko)$|^n ?i ?o|(?:NOT|${negated}) (?:\w+ ){0,3}(?:${done}|valid|found)|(?:${done})${is}(?:false|nein|(?:${no})(?! \w))|(?:success(?:ful)?|succeeded|ok|allowed|granted|accepted|passed|authori[sz]ed)${pair}0(?! \w)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   ${failed}|bad|wrong|un(?:authori[sz]ed|authenticated|successful(?:ly)?)|mis ?match\w*|too many|permission denied
   fehler\w*|fehlschlag|erfolglos|ungu?e?ltig\w*|falsche?\w?|gescheitert
   echec|echoue\w*|interdit\w*|non valide\w*|fallid[ao]|fracas(?:o|ado)|no valid[oa]s?

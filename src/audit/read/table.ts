@@ -267,13 +267,12 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
     const widths = rows.map(({ length }) => length).filter((width) => width > 1);
     const countOf = (width: number): number => widths.filter((other) => other === width).length;
     const [usual = 0] = widths.toSorted((a, b) => countOf(b) - countOf(a));
-    const isWide = (cells: string[], part = 0.5): boolean =>
-      cells.length >= usual && cells.filter((cell) => cell.trim() !== "").length > usual * part;
-    const first = rows.findIndex((cells) => isWide(cells));
+    const filledIn = (cells: string[]): number => cells.filter((cell) => cell.trim() !== "").length;
+    const first = rows.findIndex((cells) => cells.length >= usual && filledIn(cells) * 2 > usual);
     // Titles may be filled up to the width, too.
     const isData = (line = ""): boolean =>
       datum.test(line) || line.replaceAll('"', "").split(delimiter).some(looksLikeData);
-    const full = rows.findIndex((cells, at) => isWide(cells, 1 - 1 / usual) && !isData(lines[at]));
+    const full = rows.findIndex((cells, at) => filledIn(cells) >= usual && !isData(lines[at]));
     const header = Math.max(first, full);
     // Two columns hold no item: each line may have one comma, as in a time, and tabs for its cells.
     const score = countOf(usual) * Math.min(usual, 4) * 1000 + usual;

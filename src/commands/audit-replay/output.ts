@@ -23,8 +23,8 @@ export function checkTargets(
   { files, ...targets }: Targets & { files: readonly string[] },
 ): void {
   const real = (file: string): string => realPath(io.host.resolve(file));
-  const [page = "", text] = [targets.html, targets.markdown];
-  if (text !== undefined && (page === text || real(page) === real(text)))
+  const { html, markdown } = targets;
+  if (html !== undefined && markdown !== undefined && real(html) === real(markdown))
     throw new VaultError("usage", "--html and --markdown name the same file; nothing was written", {
       hint: "--html page.html --markdown report.md",
     });
