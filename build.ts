@@ -3,7 +3,7 @@ import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build as bundle } from "rolldown";
 import { embedTexts, inventory, lazyImports } from "./packaging/bundle.ts";
-import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
+import { trimUndici } from "./packaging/undici.ts";
 
 const root = import.meta.dirname;
 const dist = join(root, "dist");
@@ -17,45 +17,25 @@ const dist = join(root, "dist");
  * modules, most of them imported dynamically, and holds what these import and no chunk before it
  * holds. What the entry imports stays in it.
  */
-const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
-  ["main", ["main"]],
-  ["program", ["commands/program", "input/flags"]],
-  ["app", ["app"]],
-  ["database", ["exchange/counting", "store/sqlite/database"]],
-  [
-    "state",
-    [
-      "exchange/context",
-      "exchange/next-action",
-      "files/lock-file",
-      "settings/profile-secrets",
-      "store/sqlite/store",
-      "terminal/secrets",
-    ],
-  ],
-  [
-    "protocol",
-    ["exchange/recovery", "exchange/start/start", "protocol/answers", "protocol/fields"],
-  ],
-  ["audit", ["audit/replay", "audit/meaning/journal"]],
-  ["tables", ["terminal/tables"]],
-  ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
-  [
-    "exchange",
-    [
-      "handover/handover",
-      "runs/one",
-      "exchange/lock-vault",
-      "service/client",
-      "settings/transport",
-    ],
-  ],
-  ["vault-name", ["cli/vault-name"]],
-  ["input", ["input/ask", "input/contents"]],
-  ["pass-on", ["exchange/credentials", "handover/credentials-out", "handover/pass-on"]],
-  ["refusals", ["exchange/refusals"]],
-  ["status", ["commands/status", "commands/status/vault-status"]],
-];
+const joined: Readonly<Record<string, string>> = {
+  main: "main",
+  program: "commands/program input/flags",
+  app: "app",
+  database: "exchange/counting store/sqlite/database",
+  state:
+    "exchange/context exchange/next-action files/lock-file settings/profile-secrets " +
+    "store/sqlite/store terminal/secrets",
+  protocol: "exchange/recovery exchange/start/start protocol/answers protocol/fields",
+  audit: "audit/replay audit/meaning/journal",
+  tables: "terminal/tables",
+  emulator: "sandbox/control sandbox/seeds sandbox/server",
+  exchange: "handover/handover runs/one exchange/lock-vault service/client settings/transport",
+  "vault-name": "cli/vault-name",
+  input: "input/ask input/contents",
+  "pass-on": "exchange/credentials handover/credentials-out handover/pass-on",
+  refusals: "exchange/refusals",
+  status: "commands/status commands/status/vault-status",
+};
 
 /** What the launcher reads with a chunk, and runs only when it is needed. */
 const held = {
@@ -79,7 +59,6 @@ async function bundleTo(dir: string): Promise<void> {
     platform: "node",
     // What cli-table3 would color borders with: its tables have none here.
     resolve: { alias: { "@colors/colors/safe": false } },
-    transform: { define: undiciSwitch },
     plugins: [embedTexts(), trimUndici(), lazyImports(), inventory(held)],
     output: {
       dir,
@@ -91,8 +70,8 @@ async function bundleTo(dir: string): Promise<void> {
       // Texts of one byte for each character take half the memory.
       charset: "ascii",
       codeSplitting: {
-        groups: joined.map(([name, modules]) => {
-          const files = modules.map(source);
+        groups: Object.entries(joined).map(([name, modules]) => {
+          const files = modules.split(" ").map(source);
           return { name, test: (id) => files.includes(id) };
         }),
       },

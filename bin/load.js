@@ -23,7 +23,6 @@ function load(process) {
   const cache = openCache(process);
   const code = cache === null ? new Map() : readCode(cache);
   const loaded = new Map();
-  const scripts = new Map();
   const held = new Map();
   let build;
   /**
@@ -51,13 +50,12 @@ function load(process) {
   };
   const loadChunk = (name) => {
     const known = loaded.get(name);
-    if (known !== undefined) return known.exports;
+    if (known !== undefined) return known.chunk.exports;
     const filename = `${built}/${name}`;
     const text = `(function (exports, require, module, __filename, __dirname) {${readChunk(name)}\n})`;
     const script = new Script(text, { filename, cachedData: code.get(name) });
     const chunk = { exports: {} };
-    loaded.set(name, chunk);
-    scripts.set(name, script);
+    loaded.set(name, { chunk, script });
     const within = (id) => (id.startsWith("./") ? loadChunk(id.slice(2)) : require(id));
     try {
       script.runInThisContext().call(chunk.exports, chunk.exports, within, chunk, filename, built);
@@ -72,9 +70,9 @@ function load(process) {
     // V8 rejects code of other flags: all of it from the first chunk on, or what was loaded while a
     // command had changed them, which is no reason to write.
     keep() {
-      const isKnown = [...scripts.keys()].every((name) => code.has(name));
-      if (cache === null || (isKnown && !scripts.get("vault.cjs").cachedDataRejected)) return;
-      for (const [name, script] of scripts) code.set(name, script.createCachedData());
+      const isKnown = [...loaded.keys()].every((name) => code.has(name));
+      if (cache === null || (isKnown && !loaded.get("vault.cjs").script.cachedDataRejected)) return;
+      for (const [name, { script }] of loaded) code.set(name, script.createCachedData());
       writeCode(cache, code);
     },
   };

@@ -11,8 +11,12 @@ const path = require("path");
  * passes on. Without one, says in one line what is needed and exits 1.
  */
 exports.continueOnPinned = (process, signals) => {
-  const runtime = pinnedRuntime();
-  if (runtime === null) return refuse(process);
+  let runtime;
+  try {
+    runtime = require.resolve("node/bin/node");
+  } catch (error) {
+    return refuse(process);
+  }
   const program = ["end-with-launcher.js", "vault.js"].map((name) => path.join(__dirname, name));
   const child = spawn(runtime, ["--require", ...program, ...process.argv.slice(2)], {
     // One channel, whose end tells the child that we are gone.
@@ -33,15 +37,6 @@ exports.continueOnPinned = (process, signals) => {
     setTimeout(() => process.exit(1), 1000);
   });
 };
-
-/** The pinned runtime's executable, or null where it is not installed. */
-function pinnedRuntime() {
-  try {
-    return require.resolve("node/bin/node");
-  } catch (error) {
-    return null;
-  }
-}
 
 function refuse(process) {
   const { node } = process.versions;

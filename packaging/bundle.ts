@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Plugin } from "rolldown";
@@ -82,9 +82,8 @@ export function inventory(held: Readonly<Record<string, string>>): Plugin {
       const notices = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(noticeOf);
       const head = "# Third-party notices\n\nThe program contains parts of these packages.\n\n";
       add("THIRD-PARTY-NOTICES.md", head + notices.join("\n"));
-      const hash = createHash("sha256");
-      for (const { fileName, code } of chunks) hash.update(`${fileName}\0${code}`);
-      const build = hash.digest("hex").slice(0, 16);
+      const texts = chunks.map(({ fileName, code }) => `${fileName}\0${code}`);
+      const build = hash("sha256", texts.join("")).slice(0, 16);
       add("build", build);
       for (const chunk of chunks) {
         const names = held[chunk.name];

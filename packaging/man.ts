@@ -14,19 +14,9 @@ const root = join(import.meta.dirname, "..");
  * topic, vault-TOPIC.7. Their texts are those of vault help as they are, of 80 columns.
  */
 export async function manPages(version: string, date: string): Promise<Record<string, string>> {
-  const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
-  const program = await buildProgram(vault, { stdout: { columns: 80 } });
-  const commands = all(program).map((command) => {
-    const summary = command.summary() || "read and update remote vaults";
-    return [`${pathOf(command).join("-")}.1`, summary, command.helpInformation()] as const;
-  });
-  const ofTopics = Object.entries(topics).map(([topic, summary]) => {
-    const [_title, _blank, ...lines] = readTopic(topic).split("\n");
-    return [`vault-${topic}.7`, summary, lines.join("\n")] as const;
-  });
-  const pages = [...commands, ...ofTopics].map(([file, summary, text]) => {
-    const [name = "", section] = file.split(".");
-    const page = `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
+  const page = (name: string, section: number, summary: string, text: string): string[] => [
+    `${name}.${section}`,
+    `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
 .SH NAME
 ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.SH DESCRIPTION
 .in 0
@@ -34,10 +24,19 @@ ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.S
 ${escape(text)}.EE
 .SH SEE ALSO
 vault(1); each command, as vault\\-get(1), and topic, as vault\\-tour(7)
-`;
-    return [file, page];
-  });
-  return Object.fromEntries(pages) as Record<string, string>;
+`,
+  ];
+  const ofCommand = (command: CliCommand): string[][] => {
+    const summary = command.summary() || "read and update remote vaults";
+    const own = page(pathOf(command).join("-"), 1, summary, command.helpInformation());
+    return [own, ...command.commands.flatMap(ofCommand)];
+  };
+  // A topic without its title.
+  const ofTopics = Object.entries(topics).map(([topic, summary]) =>
+    page(`vault-${topic}`, 7, summary, readTopic(topic).replace(/^.*\n\n/, "")),
+  );
+  const program = await buildProgram(vault, { stdout: { columns: 80 } });
+  return Object.fromEntries([...ofCommand(program), ...ofTopics]) as Record<string, string>;
 }
 
 /** Text as it is read: its backslashes, its hyphens, which can be pasted, and no line is a request. */

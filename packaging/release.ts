@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 const { npm_old_version: from = "", npm_new_version: to = "" } = process.env;
 const day = new Date().toISOString().slice(0, 10);
 
-change("CHANGELOG.md", "## [Unreleased]\n", `## [Unreleased]\n\n## [${to}] - ${day}\n`);
-change("README.md", `vault-${from}.tgz`, `vault-${to}.tgz`);
-
-function change(file: string, old: string, fresh: string): void {
+for (const [file, old, fresh] of [
+  ["CHANGELOG.md", "## [Unreleased]\n", `## [Unreleased]\n\n## [${to}] - ${day}\n`],
+  ["README.md", `vault-${from}.tgz`, `vault-${to}.tgz`],
+] as const) {
   const text = readFileSync(file, "utf8");
   if (!text.includes(old)) throw new Error(`${file} does not have ${JSON.stringify(old)}`);
   writeFileSync(file, text.replace(old, fresh));

@@ -1,9 +1,6 @@
 import { createRequire } from "node:module";
 import type { Plugin } from "rolldown";
 
-/** Its own switch, which leaves out an experimental parser. */
-export const undiciSwitch = { esbuildDetection: '"yes"' };
-
 const { resolve } = createRequire(import.meta.url);
 
 const client = `
@@ -26,15 +23,15 @@ export function trimUndici(): Plugin {
   const prefix = "\0undici:";
   return {
     name: "trim-undici",
+    // Its own switch, which leaves out an experimental parser.
+    options: (given) => ({ ...given, transform: { define: { esbuildDetection: '"yes"' } } }),
     resolveId(source, importer = "") {
       if (source === "undici") return `${prefix}client`;
       if (!importer.includes("/node_modules/undici/")) return undefined;
       const at = instead.findIndex(([name]) => name.test(source));
       return at === -1 ? undefined : `${prefix}${at}`;
     },
-    load(id) {
-      if (!id.startsWith(prefix)) return undefined;
-      return instead[Number(id.slice(prefix.length))]?.[1] ?? client;
-    },
+    load: (id) =>
+      id.startsWith(prefix) ? (instead[Number(id.slice(prefix.length))]?.[1] ?? client) : undefined,
   };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
-import { trimUndici, undiciSwitch } from "../../packaging/undici.ts";
+import { trimUndici } from "../../packaging/undici.ts";
 import { endCall, httpServer } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
@@ -46,7 +46,6 @@ test.each([
       input: join(path, "entry.mjs"),
       platform: "node",
       plugins: [trimUndici()],
-      transform: { define: undiciSwitch },
     });
     await bundle.write({ file: join(path, "out.cjs"), format: "cjs" });
     await bundle.close();
