@@ -1,4 +1,4 @@
-/** How many vaults are worked on together where nothing is sent: their commits share syncs. */
+/** How many vaults are worked on together if nothing is sent: their commits share syncs. */
 export const vaultsAtATime = 64;
 
 /**

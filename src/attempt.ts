@@ -1,4 +1,4 @@
-/** Returns what the work returns; undefined where it throws. */
+/** Returns what the work returns; undefined if it throws. */
 export function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -17,22 +17,22 @@ import { command, noted } from "./way.ts";
 export interface Host extends Clock, Interrupts {
   /** As it was at the start. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The working directory; undefined where it was removed. */
+  /** The working directory; undefined if it was removed. */
   readonly cwd: string | undefined;
   /**
    * The absolute path of what a user has named.
-   * @throws `usage` for a relative one where the working directory was removed
+   * @throws `usage` for a relative one if the working directory was removed
    */
   resolve(path: string): string;
   readonly platform: NodeJS.Platform;
   /**
    * Absolute.
-   * @throws `usage` where the user has none: it is only to be asked for where a path depends on it
+   * @throws `usage` if the user has none: it is only to be asked for if a path depends on it
    */
   readonly home: string;
   /** This process, for others. */
   readonly actor: Actor;
-  /** The user that it acts for; undefined where the system has no numbers for users. */
+  /** The user that it acts for; undefined if the system has no numbers for users. */
   readonly uid: number | undefined;
   readonly versions: { readonly node: string };
   readonly stdin: InputStream;
@@ -48,12 +48,12 @@ export interface Host extends Clock, Interrupts {
   readonly program: readonly string[];
   /**
    * Runs a program in the foreground, on this process's own streams; signals are the program's meanwhile. Rejects with the system's
-   * error where it cannot be started, and with the reason of `interrupted`, which then does not start it.
+   * error if it cannot be started, and with the reason of `interrupted`, which then does not start it.
    */
   runForeground(program: ForegroundProgram): Promise<Ended>;
-  /** Kills a process and all that it started (its process group). Nothing happens where it is gone. */
+  /** Kills a process and all that it started (its process group). Nothing happens if it is gone. */
   endGroup(pid: number): void;
-  /** Rejects where nobody catches what was thrown, and where nothing is left to wait for. */
+  /** Rejects if nobody catches what was thrown, and if nothing is left to wait for. */
   readonly uncaught: Promise<never>;
   /** Resolves when all output so far has been written or cannot be. */
   flush(): Promise<void>;
@@ -63,7 +63,7 @@ const allSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * The real host. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
- * they abort those. `signals` leaves out SIGHUP where it is to be survived. What few commands need (terminals, home folder) is
+ * they abort those. `signals` leaves out SIGHUP if it is to be survived. What few commands need (terminals, home folder) is
  * loaded at the first question.
  */
 export function createHost(
@@ -118,7 +118,7 @@ export function createHost(
   const uncaught = Promise.withResolvers<never>();
   uncaught.promise.catch(() => {});
   process.on("uncaughtException", (error) => uncaught.reject(asVaultError(error)));
-  // Otherwise the runtime would end with 0, which means "acknowledged".
+  // Otherwise the runtime would exit with 0, which means "acknowledged".
   process.on("beforeExit", () =>
     uncaught.reject(asVaultError(new Error("nothing is left to wait for"))),
   );
@@ -203,7 +203,7 @@ const workingDirectory = (process: NodeJS.Process): string | undefined =>
   attempt(() => process.cwd());
 
 /**
- * HOME, or what the password database has, where that is empty or relative: the configuration may name a command to run,
+ * HOME, or what the password database has, if that is empty or relative: the configuration may name a command to run,
  * and the current folder may be anybody's.
  */
 function homeOf(process: NodeJS.Process, given = ""): string {
@@ -232,5 +232,5 @@ function isNullDevice(fd: number): boolean {
 
 /** Implements `Host.endGroup`. */
 export const endGroup = (pid: number): void =>
-  // It throws where the group has ended.
+  // It throws if the group has ended.
   void attempt(() => process.kill(-pid, "SIGKILL"));

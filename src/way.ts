@@ -47,7 +47,7 @@ export function withFlags(way: Way, ...flags: readonly string[]): Way {
 /** A word in single quotes, for a shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The same, without quotes where it needs none. Control characters are escapes, as bash, zsh and ksh read them. */
+/** The same, without quotes if it needs none. Control characters are escapes, as bash, zsh and ksh read them. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (!/\p{Cc}/u.test(text)) return shellQuoted(text);

@@ -28,7 +28,7 @@ interface ValueSpec {
    */
   parse?: (text: string, flag: string) => unknown;
   choices?: readonly string[];
-  /** What completion offers, where the name of the value does not tell. */
+  /** What completion offers, if the name of the value does not tell. */
   values?: ValueSource;
 }
 

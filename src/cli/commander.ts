@@ -25,7 +25,7 @@ export class CliCommand extends CommanderCommand {
     return [...(this.options as CliOption[]), ...(this.parent?.allOptions ?? [])];
   }
 
-  /** The command that words name, each below the one before; undefined where one of them names none. */
+  /** The command that words name, each below the one before; undefined if one of them names none. */
   at(words: readonly string[]): CliCommand | undefined {
     const [first, ...rest] = words;
     if (first === undefined) return this;

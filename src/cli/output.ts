@@ -13,7 +13,7 @@ interface OutputChoice {
   reveal: boolean;
 }
 
-/** A result for a person, made only where the output asks for it. */
+/** A result for a person, made only if the output asks for it. */
 export type MakeView<Made = string> = (view: View) => Made | Promise<Made>;
 
 /**
@@ -24,7 +24,7 @@ export interface Output extends Readonly<OutputChoice> {
   print(document: unknown, view: MakeView): Promise<void>;
   /**
    * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does. Then throws `failure`, if
-   * there is one: also where nothing can be printed.
+   * there is one: also if nothing can be printed.
    */
   show(document: unknown, view: MakeView, failure?: VaultError): Promise<void>;
   /**
@@ -121,7 +121,7 @@ export function createOutput(
       const written = async (): Promise<void> => {
         await stdout.write(await textOf(document, view));
       };
-      // Also where what makes the text is missing, as in a program that was replaced.
+      // Also if what makes the text is missing, as in a program that was replaced.
       await written().catch((error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
         if (after instanceof VaultError) throw after;
@@ -204,7 +204,7 @@ const valueAt = (document: unknown, path: string): unknown =>
       document,
     );
 
-/** The value at a dotted path as a program takes it: a text as it is, anything else as JSON. Undefined where there is none. */
+/** The value at a dotted path as a program takes it: a text as it is, anything else as JSON. Undefined if there is none. */
 export function fieldText(document: unknown, path: string): string | undefined {
   const value = valueAt(document, path);
   return value === undefined || typeof value === "string" ? value : jsonText(value);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Basics } from "../parts/basics.ts";
 
-/** The path without symbolic links, also where its last parts are not there yet. */
+/** The path without symbolic links, also if its last parts are not there yet. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -15,13 +15,13 @@ export type Rule = (answer: string) => string | null | Promise<string | null>;
 interface Question {
   message: string;
   rule?: Rule;
-  /** Taken where only Enter is pressed. */
+  /** Taken if only Enter is pressed. */
   initial?: string | undefined;
   /** How the answer is shown while it is typed, and once it is taken (`isFinal`). */
   shown?: (typed: string, state: { isFinal: boolean }) => string;
 }
 
-/** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only where `isPossible`. */
+/** Questions on the terminal. Each rejects with `interrupted` on Ctrl-C, and may be asked only if `isPossible`. */
 export interface Prompts {
   /** False without a terminal, a person or permission to ask. */
   readonly isPossible: boolean;
@@ -84,7 +84,7 @@ const wrapped = (text: string, { output }: Context, beside: number): string =>
 
 /**
  * Asks before something that cannot be taken back.
- * @throws `usage` where nobody can be asked, `canceled` on a No.
+ * @throws `usage` if nobody can be asked, `canceled` on a No.
  */
 export async function confirmOrFail(
   ask: Prompts,

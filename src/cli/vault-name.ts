@@ -105,7 +105,7 @@ export class VaultNames<V extends Named> {
 const refusal = (code: ErrorKind, message: string, hint?: string): VaultError =>
   new VaultError(code, message, { hint, next: [command`vault status`] });
 
-/** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
+/** The error with the label of the vault that it is about; null if the vault has none, or the state cannot be read. */
 export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {
   const { uuid } = error.facts;
   if (uuid === undefined) return error;

@@ -13,7 +13,7 @@ import { factsTable, type Cell, type TableOptions } from "../terminal/tables.ts"
 import { when } from "../terminal/time.ts";
 
 export interface View extends TableOptions {
-  /** Null where a program reads it: times are ISO 8601 then. */
+  /** Null if a program reads it: times are ISO 8601 then. */
   now: number | null;
   /** Shows all secrets, or the contents of the vault but not its credentials. */
   reveal: boolean | "contents";

@@ -71,7 +71,7 @@ const flags = {
 
 type AckOptions = OptionValues<typeof flags> & { vaults: readonly string[] };
 
-/** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
+/** Acknowledges exchanges. Exit 0 means all of them. What was done is told also if something failed. */
 export const ack = command({
   description:
     "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange was not acknowledged. Many vaults: vault help many-vaults.",

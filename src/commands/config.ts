@@ -65,7 +65,7 @@ const list = command({
   },
 });
 
-/** @throws `usage` where it is not set */
+/** @throws `usage` if it is not set */
 const get = command({
   arguments: { key },
   examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
@@ -117,7 +117,7 @@ function ofProfile({ settings: { profileInUse: profile } }: App): ShownSetting[]
 const shownValue = (setting: SettingName, text: string): ConfigValue =>
   typedValue(setting, shownSetting(text, definitionOf(setting).form === "secret"));
 
-/** Every setting by its config key, or by its name where it has none. */
+/** Every setting by its config key, or by its name if it has none. */
 function everySetting({ io: { host }, settings }: App): ShownSetting[] {
   const { flags, profileInUse: profile, configuration } = settings;
   const { directory: configDir } = configuration;

@@ -63,7 +63,7 @@ async function exportAll(app: App): Promise<ExportedVault[]> {
   return await Array.fromAsync(own, async ({ uuid }) => await exportOne(app, uuid));
 }
 
-/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
+/** What the next start would send first; of the exchange that this belongs to, if one is open, the recovery document. */
 async function exportOne(
   { io, service }: App,
   target: string,

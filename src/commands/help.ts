@@ -6,7 +6,7 @@ import { errorKinds } from "../error-kinds.ts";
 import { VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
 
-/** @throws `usage` where the words name nothing */
+/** @throws `usage` if the words name nothing */
 export const help = command({
   description:
     `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +

@@ -182,7 +182,7 @@ async function nameOf({ io, settings }: Basics): Promise<string> {
   });
 }
 
-/** The profile that is there already and may be changed, or has no service yet; an empty one where there is none. */
+/** The profile that is there already and may be changed, or has no service yet; an empty one if there is none. */
 async function mayChange({ io, settings }: Basics, name: string, force: boolean): Promise<Profile> {
   const profiles = readConfiguration(settings.configuration.directory)?.profiles ?? {};
   const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -196,7 +196,7 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
 const given = ({ io, settings }: Basics, name: SettingName): string | undefined =>
   findSetting(name, settings.flags, io.host.env, {})?.text;
 
-/** The API key that is given or typed; undefined where the one of the profile is kept. */
+/** The API key that is given or typed; undefined if the one of the profile is kept. */
 async function apiKeyOf(
   { io, settings, state }: App,
   isKept: boolean,

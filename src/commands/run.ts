@@ -9,8 +9,8 @@ import { anyText, runName } from "../cli/values.ts";
 const { "--no-ack": _, ...startFlags } = exchangeFlags;
 
 /**
- * Starts a program with the contents of a vault. Ends with 0 once that has ended with 0 and the vault is acknowledged; with
- * --ack-after, with what the program ends with.
+ * Starts a program with the contents of a vault. Exits with 0 once that has exited with 0 and the vault is acknowledged;
+ * with --ack-after, with the program's exit code.
  */
 export const run = command({
   description:

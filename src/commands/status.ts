@@ -85,7 +85,7 @@ export const status = command({
     await io.output
       .showEach("vaults", vaults(), async (some, view) => await table(some, options, view))
       .catch((error: unknown) => {
-        // What was found is told, also where it cannot be printed.
+        // What was found is told, also if it cannot be printed.
         if (found.length === 0) throw error;
       });
     const [first] = found;

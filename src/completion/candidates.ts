@@ -86,7 +86,7 @@ const cursor = "\0";
 
 /**
  * What the words before the cursor mean to commander, as it goes down the commands: what it does not know as an option of one is for the
- * next. `awaits` is the option whose value is to come; `--` has ended the options where `isEnded`.
+ * next. `awaits` is the option whose value is to come; `--` has ended the options if `isEnded`.
  */
 function locate(program: CliCommand, words: readonly string[]) {
   const path = [program];

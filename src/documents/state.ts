@@ -184,7 +184,7 @@ export const state = {
       from: z.array(text),
       to: text,
       source: z.enum(["file", "given"]),
-      /** Null where the new key was given. */
+      /** Null if the new key was given. */
       keyFile: maybeText,
       states: z.array(text),
       values: count,

@@ -116,7 +116,7 @@ export interface Service {
  * A locked vault: no other process can lock it until `release`, or until the lease of a shared state is over. Each writing method is one
  * transaction and appends to the journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the
  * exchange, its former state and the epoch of this lock. If no row changes it throws `state` (`busy`, to be retried after a look at the
- * status, where a lease was lost), and nothing may be sent any more. All methods throw `state` if the database fails.
+ * status, if a lease was lost), and nothing may be sent any more. All methods throw `state` if the database fails.
  */
 export interface VaultSession {
   readonly service: string;
@@ -213,7 +213,7 @@ export interface Waiting {
   /** On `Clock.elapsed`; `busy` is thrown when it passes. */
   deadline: number;
   signal: AbortSignal;
-  /** Is told who holds what is waited for, where that is known. */
+  /** Is told who holds what is waited for, if that is known. */
   tell?: (holder: Holder) => void;
 }
 

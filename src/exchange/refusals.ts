@@ -116,7 +116,7 @@ export function afterRefusal(
   });
 }
 
-/** The way on where credentials that have worked were refused with something else beside them. */
+/** The way on if credentials that have worked were refused with something else beside them. */
 function plainRead(vault: VaultRecord, { policy, clock, refused }: Circumstances): Way[] {
   const isBeside = vault.generations.some((g) => refused?.has(g.generation) && !g.refused);
   return isBeside && nextAction(vault, aRead, { policy, clock }).do === "start"
@@ -298,7 +298,7 @@ export const againOf = (
 };
 
 /**
- * The ways on from an exchange that waits for its acknowledgement: that alone where a read begins
+ * The ways on from an exchange that waits for its acknowledgement: that alone if a read begins
  * with it, or nothing is used up by it at ②; else also another start, by `again` if given, and if the
  * guard allows one. What nobody has received is read again first.
  */

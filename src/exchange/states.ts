@@ -41,8 +41,8 @@ export type HoldReason = keyof typeof holdReasons;
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
 
 /**
- * Outcome of an exchange that an earlier run left, as in `settled` of the JSON documents: `acknowledged` for a read, `applied`
- * for an update, `not-applied` if the old pair stays current.
+ * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by
+ * an exchange that was discarded or expired. Only the success of a rival makes a pair `superseded`.
  */
 export interface Settled {
   exchange: {

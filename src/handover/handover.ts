@@ -20,7 +20,7 @@ export interface Outputs {
   options: RunOptions;
   /** Name of the run, which names the deliveries of --exec. */
   run: string;
-  /** Receives the contents, whatever the output masks, where the options name no other place than stdout. */
+  /** Receives the contents, whatever the output masks, if the options name no other place than stdout. */
   print?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
   /** Ends the delivery. */
   stop: AbortSignal;
@@ -78,7 +78,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
 }
 
 /**
- * Delivers the contents whole. The last read of a limited vault is not if the output masks it, nor any where a person does not want it
+ * Delivers the contents whole. The last read of a limited vault is not if the output masks it, nor any if a person does not want it
  * shown: with --no-ack it is printed nevertheless, because nothing is acknowledged.
  * @throws HandoverFailure
  */

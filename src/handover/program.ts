@@ -64,7 +64,7 @@ export class Program {
   }
 
   /**
-   * Starts it. Resolves when it has taken the contents over: it ended with 0, or has run for as long as --ack-after says.
+   * Starts it. Resolves when it has taken the contents over: it exited with 0, or has run for as long as --ack-after says.
    * @throws HandoverFailure, and the reason of `interrupted`, which then does not start it
    */
   async run(document: GetDocument): Promise<void> {

@@ -125,7 +125,7 @@ const contentOf = async (io: Io, answer: string, what: string): Promise<string> 
 export const brokenUuid = (answer: string): string | null => brokenRule(identifier, answer);
 
 /**
- * Asks before new contents are sent. With a live profile, --yes is needed where nobody can be asked.
+ * Asks before new contents are sent. With a live profile, --yes is needed if nobody can be asked.
  * @throws `usage`, `canceled`, `interrupted`
  */
 export async function confirmUpdate(

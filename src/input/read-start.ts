@@ -12,7 +12,7 @@ import type { Operation } from "../protocol/endpoints.ts";
 import { base64 } from "../protocol/fields.ts";
 import type { Redactor } from "../terminal/redactor.ts";
 
-/** What is asked for with all vaults of a command alike, where a line of their list does not say it itself. */
+/** What is asked for with all vaults of a command alike, if a line of their list does not say it itself. */
 export type ForAll = Omit<Start, "label" | "uuid">;
 
 /** Reads what the command line asks for with each of its vaults. @throws `usage` and `invalid-input` for the device */

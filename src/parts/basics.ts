@@ -23,7 +23,7 @@ export interface Io {
   line: Way;
   /** The result, on stdout. */
   output: Output;
-  /** Prints a text for a person, never contents of a vault: through the pager where it is longer than the screen. */
+  /** Prints a text for a person, never contents of a vault: through the pager if it is longer than the screen. */
   show: (text: string) => Promise<void>;
   /** What happens meanwhile, on stderr. */
   narrator: Narrator;

@@ -14,7 +14,7 @@ export type { Reach };
 
 /** The service, and the exchange with it. Nothing is connected before the first call. */
 export interface ServicePart {
-  /** The client. Throws `usage` where the application's uuid or key is missing. */
+  /** The client. Throws `usage` if the application's uuid or key is missing. */
   client: () => Promise<Service>;
   /** A client for one of several exchanges at a time, as `client`. `learnSecret` is told each secret of its calls and answers. */
   clientFor: (learnSecret: (secret: string) => void) => Promise<Service>;

@@ -21,7 +21,7 @@ export interface StatePart {
   open: (profile?: NamedProfile) => Promise<OpenState>;
   /** The state of a profile, whatever else is given; with a directory, keys and configuration are there. */
   openAlone: (profile: NamedProfile, directory?: string) => Promise<OpenState>;
-  /** What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine. Throws `state`. */
+  /** What the journal tells, read only; null if there is none. Makes nothing, and needs no key on this machine. Throws `state`. */
   history: () => Promise<StateHistory | null>;
   /** A secret from where its setting has it, which the redactor knows from then on. */
   secretSetting: (setting: Sourced) => Promise<string>;
@@ -143,7 +143,7 @@ async function openState(
   };
 }
 
-/** What gives the key of the state, where that is no file: a flag, a variable or a command, which runs when the key is needed. */
+/** What gives the key of the state, if that is no file: a flag, a variable or a command, which runs when the key is needed. */
 async function givenKeyOf(
   { io, secretSetting }: Needs,
   { stateKey, stateKeyCommand, timeout }: Settings,

@@ -23,7 +23,7 @@ import { checkSameRun, isDone, runOf, warnOfNothingLeft, type Run } from "./run.
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
- * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` where some failed or were skipped
+ * @throws `usage`, `invalid-input`; after the summary what has stopped all of them, or `partial` if some failed or were skipped
  */
 export async function runMany(
   app: App,
@@ -186,7 +186,7 @@ function formOf(
 
 /**
  * Takes many vaults, and reports the outcomes that are known before, that of each, then the summary.
- * @throws what has stopped them; `partial` where some failed or were skipped
+ * @throws what has stopped them; `partial` if some failed or were skipped
  */
 export async function runAll<Vault extends Named>(
   app: Remote,

@@ -95,7 +95,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   const close = async (): Promise<void> => {
     if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
     server?.closeAllConnections();
-    // Calls back, too, where it is closed already.
+    // Calls back, too, if it is closed already.
     await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
     release();
   };

@@ -69,7 +69,7 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
 }
 
 /**
- * Opens a sealed value; `key` is null where a state names none.
+ * Opens a sealed value; `key` is null if a state names none.
  * @throws `state` if the value was sealed with another key or for another place, or was changed
  */
 export function unseal(key: SealingKey | null, place: SealedPlace, sealed: string): string {

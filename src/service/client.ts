@@ -123,7 +123,7 @@ const startsAhead = { ms: 250, places: 6 };
 /** The places of one exchange, and what its calls await. */
 export interface OwnPlaces extends Pick<Service, "admit"> {
   /**
-   * Awaited when the call can be written: takes another place, ahead of starts, where it would come
+   * Awaited when the call can be written: takes another place, ahead of starts, if it would come
    * later than half an interval after its own, so as not to crowd those after it.
    */
   inTurn(signal: AbortSignal): Promise<void>;

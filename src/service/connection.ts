@@ -19,7 +19,7 @@ export interface ConnectionOptions {
 export type Outcome = (WholeResponse & { sentAt: number }) | Failure;
 
 /**
- * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request follows at once; where the connection is
+ * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request follows at once; if the connection is
  * lost meanwhile, both again. An abort ends it, and drops a connection that an answer can still come on.
  * @throws what `ready` throws: nothing was sent then
  */

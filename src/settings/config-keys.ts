@@ -45,7 +45,7 @@ export function parseConfigValue(
 
 export type ConfigValue = string | number | boolean | Readonly<Record<string, unknown>>;
 
-/** A value as documents have it: a number, a boolean or an object where that is its form. */
+/** A value as documents have it: a number, a boolean or an object if that is its form. */
 export function typedValue(setting: SettingName, text: string): ConfigValue {
   const { form } = definitionOf(setting);
   if (form === "number" && Number.isFinite(Number(text))) return Number(text);

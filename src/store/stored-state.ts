@@ -70,7 +70,7 @@ export abstract class StoredState implements Store {
   abstract readonly isNew: boolean;
   abstract readonly dialect: Dialect;
   abstract readonly parts: StateParts;
-  /** Runs a query. No rows where there is no state yet, and none is made. */
+  /** Runs a query. No rows if there is no state yet, and none is made. */
   protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
    * Writes in one transaction without a vault's lock; returns the first statement's rows, durable
@@ -88,13 +88,13 @@ export abstract class StoredState implements Store {
     waiting: Waiting,
     offers?: boolean,
   ): Promise<StoredVaultSession>;
-  /** The key that seals it: a new one where nothing is sealed yet, durable and named before it is used. */
+  /** The key that seals it: a new one if nothing is sealed yet, durable and named before it is used. */
   abstract prepareKey(): Promise<SealingKey>;
   abstract now(): number;
   /**
    * Makes the state and its key as far as they are missing, durable before it returns; a second
    * call changes nothing. `grant` names a database role that gets all rights needed for use.
-   * @throws `usage` for a role where there are none, before anything is made
+   * @throws `usage` for a role if there are none, before anything is made
    */
   abstract create(grant?: string): Promise<Created>;
   /**

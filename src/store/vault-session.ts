@@ -28,7 +28,7 @@ interface SessionState {
 }
 
 /**
- * A locked vault: the table of steps. It is read once, and again only where a step was given pairs,
+ * A locked vault: the table of steps. It is read once, and again only if a step was given pairs,
  * or after a failure. Nobody else changes its rows meanwhile.
  */
 export abstract class StoredVaultSession<

@@ -160,7 +160,7 @@ export function usedBy({ by, since: at }: Holder, { self, now }: Reader): string
 
 export const inUse = (holder: Holder, reader: Reader): string => `in use ${usedBy(holder, reader)}`;
 
-/** States of an exchange, in words for a person, where they differ. */
+/** States of an exchange, in words for a person, if they differ. */
 export const stateWords: Readonly<Record<string, string>> = {
   intent: "start sent, outcome unknown",
   started: "started, not acknowledged",

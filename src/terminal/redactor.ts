@@ -10,7 +10,7 @@ export interface SecretScope {
 const mark = "«redacted»";
 
 /**
- * Length below which a secret is replaced only where it is a whole JSON string. "12" is part of every date and status: replacing it
+ * Length below which a secret is replaced only if it is a whole JSON string. "12" is part of every date and status: replacing it
  * everywhere would destroy the text and reveal the secret by its gaps.
  */
 const shortest = 4;

@@ -252,6 +252,6 @@ function socketWriter(fd: number): WriteAll {
 const writeToFile = async (fd: number, bytes: Uint8Array): Promise<void> =>
   await promisify(writeFile)(fd, bytes, { flush: true }).catch((error: unknown) => {
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
-    // Where the file system does not support fsync, there is nothing to wait for.
+    // If the file system does not support fsync, there is nothing to wait for.
     if (syscall !== "fsync" || !["EINVAL", "ENOTSUP", "ENOSYS"].includes(code)) throw error;
   });

@@ -184,7 +184,7 @@ function othersIn(events: readonly VaultEvent[], client: Client): string {
     const { externalRef, address } = item;
     const isSame = client.address !== undefined && client.address === address;
     if (isSame || !(isStart(event) || isFailedAccess(event))) return [];
-    // Where references do not name the client, each is of a single exchange.
+    // If references do not name the client, each is of a single exchange.
     if (client.externalRef === undefined)
       return client.address === undefined ? [] : clientWords(defined({ address }));
     return client.externalRef === externalRef ? [] : clientWords(defined({ externalRef, address }));

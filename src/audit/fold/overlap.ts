@@ -96,7 +96,7 @@ export class Overlap {
     (byInput[entry.input] ??= []).push(known);
   }
 
-  /** Finds the same item in other inputs, where not both have an id. */
+  /** Finds the same item in other inputs, if not both have an id. */
   #find({ time, event, idHash, input }: Entry, others: readonly Known[]): Known | undefined {
     const same = others.filter(({ entry, inputs }) => {
       const precisions = [input, ...inputs].map((each) => this.#precisions[each] ?? 1);

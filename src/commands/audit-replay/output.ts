@@ -71,7 +71,7 @@ export async function printReplay(
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
   if (field !== undefined) {
-    // Of a million vaults, only where the field is one of theirs.
+    // Of a million vaults, only if the field is one of theirs.
     const document = {
       ...summary,
       ...(/^vaults(?:\.|$)/.test(field) && { vaults: [...vaults()] }),

@@ -24,7 +24,7 @@ export const readyFileOf = (settings: SettingsPart, { readyFile }: Options): str
 export const asGiven = ({ readyFile }: Options): string[] =>
   readyFile === undefined ? [] : ["--ready-file", readyFile];
 
-/** @throws `network` where no sandbox runs, and what `callSandbox` throws */
+/** @throws `network` if no sandbox runs, and what `callSandbox` throws */
 export async function call<T>(
   { settings }: App,
   options: Options,

@@ -19,7 +19,7 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
 
 /**
  * Runs a program through every failure of every call that it makes.
- * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
+ * @throws `usage` if it fails without a failure already, `finding` if a vault was lost or locked
  */
 export const rehearse = command({
   description:
@@ -117,7 +117,7 @@ interface Rehearsal {
   command: readonly string[];
 }
 
-/** @throws `usage` where the program, its preparation or its check fails even without a failure */
+/** @throws `usage` if the program, its preparation or its check fails even without a failure */
 async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
   const { command, check } = rehearsal;
   return await inSandbox(rehearsal, {}, async ({ sandbox }, run) => {

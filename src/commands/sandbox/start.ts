@@ -45,7 +45,7 @@ export const program = {
 
 /**
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
- * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
+ * @throws `usage` if the ready file is that of a running sandbox, or the profile is not that of a sandbox
  */
 export const start = command({
   description:
@@ -212,7 +212,7 @@ export const env = command({
     const readyFile = io.host.resolve(readyFileOf(settings, options));
     const all = folderBeside(readyFile);
     const digest = createHash("sha256").update(ready.controlToken).digest("hex");
-    // One for each run of the sandbox, which takes the place of that of another run.
+    // Each run of the sandbox has its own, which replaces the one of another run.
     const name = `env-${digest.slice(0, 12)}`;
     mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
     for (const other of readdirSync(all))

@@ -147,7 +147,7 @@ const nameOf = ({ uuid, label }: Named): string => (label === null ? uuid : prin
 /** The UUID of a vault whose name is not that. */
 const uuidIn = ({ uuid, label }: Named): string => (label === null ? "" : uuid);
 
-/** "2 of 5": yellow from the first, red where the next could be the one that locks. */
+/** "2 of 5": yellow from the first, red if the next could be the one that locks. */
 const counter =
   (name: "failedAttempts" | "unackedStarts") =>
   (vault: Pick<VaultGuard, typeof name | "limits">, palette: Palette, unit = ""): Painted => {

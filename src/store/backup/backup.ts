@@ -31,7 +31,7 @@ export async function copyInto(
   await copy.takeAll(source, of);
 }
 
-/** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
+/** What helps if a backup is damaged. The ways out of a damaged state lead back to it. */
 const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
 const damaged = (file: string, problem: string): VaultError =>
@@ -123,6 +123,6 @@ export const engineOf = (db: DatabaseSync, signal?: AbortSignal): Engine => ({
   },
 });
 
-/** Reads what is in a database, in a transaction of it or where nobody else writes. */
+/** Reads what is in a database, in a transaction of it or while nobody else writes. */
 export const readerOf = (db: DatabaseSync, keyring: Pick<Keyring, "key">): WholeReader =>
   new WholeReader(engineOf(db), sqlite.marksOf(db), keyring);

@@ -19,7 +19,7 @@ export interface Address {
   hosts: readonly HostPort[];
   user: string;
   password: string | undefined;
-  /** Finds the one for a host where none is given, at each login: a file may be renewed. */
+  /** Finds the one for a host if none is given, at each login: a file may be renewed. */
   findPassword?: (at: HostPort) => string | undefined;
   database: string;
   schema: string;

@@ -313,7 +313,7 @@ export class Database {
   }
 }
 
-/** Runs work that does no harm when it is run twice: once more where the answer is lost. */
+/** Runs work that does no harm when it is run twice: once more if the answer is lost. */
 export async function twice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

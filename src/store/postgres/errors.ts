@@ -15,7 +15,7 @@ export const labelTwice = "23505";
 export const cannotBeUsed = ({ shown }: Address, why: string, facts: ErrorFacts = {}): VaultError =>
   new VaultError("state", `the state ${shown} cannot be used: ${why}`, facts);
 
-/** The error where the answer is lost: what was sent to the database may have been done. */
+/** The error if the answer is lost: what was sent to the database may have been done. */
 export class AnswerLost extends VaultError {
   constructor({ shown }: Address, why: string) {
     super("state", `the connection to the state ${shown} was lost: ${brief(why)}`, {
@@ -35,7 +35,7 @@ export function codeOf(error: unknown): string {
 /** Whether a row that was not to be waited for is locked. */
 export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
-/** The cause where no server answers, or it has no such database or state: else one may be there. */
+/** The cause if no server answers, or it has no such database or state: else one may be there. */
 export const absent = { code: "absent" };
 
 /** A text of a server, on one line and short. */

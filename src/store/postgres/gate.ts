@@ -57,7 +57,7 @@ export async function transactAtGate(
   }
 }
 
-/** Undefined where a row or a table that it needs is locked, for what may be left undone then. */
+/** Undefined if a row or a table that it needs is locked, for what may be left undone then. */
 export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> =>
   await work.catch((error: unknown) => {
     if (!isLocked(error)) throw error;
@@ -122,7 +122,7 @@ export async function transactWhole<T>(
   try {
     return (await waitForLock(clock, waiting, undefined, attempt)).result;
   } catch (error) {
-    // The gate ends by itself where that fails.
+    // The gate ends by itself if that fails.
     await database.transact([open], takingMs).catch(() => undefined);
     throw error;
   }

@@ -103,7 +103,7 @@ export class LeasedVault extends StoredVaultSession<SharedStore> {
     if (this.isReleased) return;
     this.#stopRenewing();
     const { schema } = this.state.parts;
-    // It ends within `leaseMs` where this fails.
+    // It ends within `leaseMs` if this fails.
     await this.#transact(
       `WITH gone AS (DELETE FROM ${schema}.vaults WHERE ${ours} AND status = 'absent')
       UPDATE ${schema}.vaults SET ${free}, epoch = NULL WHERE ${ours} AND status <> 'absent'`,

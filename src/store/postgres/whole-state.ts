@@ -39,7 +39,7 @@ export type SharedStore = StoredState & {
 };
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
-  /** As `StoredState.create`: makes or updates the schema, and names a key where nothing is sealed. */
+  /** As `StoredState.create`: makes or updates the schema, and names a key if nothing is sealed. */
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
     const created = await this.#define(grant);

@@ -159,7 +159,7 @@ export function metaIn(db: DatabaseSync): Readonly<Record<string, string | undef
 /** What the state says of itself. */
 export const marksOf = (db: DatabaseSync): Marks => marksIn(metaIn(db));
 
-/** Flushes what a sync leaves in the disk's cache, too, where the system can: macOS. */
+/** Flushes what a sync leaves in the disk's cache, too, if the system can: macOS. */
 function configure(connection: DatabaseSync): void {
   connection.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0;
     PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1`);

@@ -63,7 +63,7 @@ export class StateDatabase {
 
   /**
    * The connection, or null if there is no database. After a failure the next call tries again.
-   * @throws `state` where another file, or none, is in the place of the connected one
+   * @throws `state` if another file, or none, is in the place of the connected one
    */
   async open(): Promise<DatabaseSync | null> {
     const opening = (this.#connection ??= this.#connect());

@@ -49,7 +49,7 @@ export interface VaultRow
 
 /** `refused` is of this row alone. */
 export interface CredentialsRow extends Omit<Generation, "sole"> {
-  /** Null once it is no longer kept; empty where a list has left it out. */
+  /** Null once it is no longer kept; empty if a list has left it out. */
   sealed: string | null;
   /** An end call for a successor may have been sent since these were last accepted. */
   ended: boolean;
@@ -128,11 +128,11 @@ export class VaultRows implements Owner {
   readonly uuid!: string;
   /** The time of the change, ISO 8601. */
   readonly at!: string;
-  /** Who changes it; undefined where it is only read, or merged. */
+  /** Who changes it; undefined if it is only read, or merged. */
   readonly by: Actor | undefined;
-  /** The key that seals it; undefined where it is only read. */
+  /** The key that seals it; undefined if it is only read. */
   readonly key: SealingKey | undefined;
-  /** As it was read: it is written where the row still has this one. 0 if there is none. */
+  /** As it was read: it is written if the row still has this one. 0 if there is none. */
   readonly version: number = 0;
   readonly since: Since = { copies: 0, doubts: 0 };
   /** Null if not known. A vault that becomes `forgotten` loses its credentials and exchanges. */

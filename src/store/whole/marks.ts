@@ -14,7 +14,7 @@ export interface Fence {
 export interface Marks extends Since {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
-  /** Id of the key that seals it; null where it has none yet. */
+  /** Id of the key that seals it; null if it has none yet. */
   key: string | null;
   /** A move from it that was begun, and one that has ended. */
   fence: Fence | null;

@@ -139,7 +139,7 @@ export async function prepareClaim(
     const why = `whether the state is at ${move?.to} cannot be told: ${message}`;
     // What is there may have the vaults.
     const look = "have this machine let in there, to look; or see that nothing is there any more";
-    // "Run it again" would not help where it never lets anybody in.
+    // "Run it again" would not help if it never lets anybody in.
     const hint = facts.retry === "safe" ? look : (facts.hint ?? look);
     if (codeOf(error) !== absent.code)
       throw new VaultError(code, `${why}; nothing was changed`, { ...facts, hint });

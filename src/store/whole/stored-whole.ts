@@ -74,7 +74,7 @@ const isUnwritable = "the backup cannot be written";
 /** A place for a state, local or in a database. Methods throw `state` if it cannot be used. */
 export type WholePlace = Pick<StoredWhole, "shown" | "read" | "transact">;
 
-/** What a state says of its moves, also where a vault of it is damaged; null if nothing is there. */
+/** What a state says of its moves, also if a vault of it is damaged; null if nothing is there. */
 export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
   await place.read(({ marks }) => marks, false);
 
@@ -125,7 +125,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> {
    * @throws `state` if the state cannot be read, or the file not be written
    */
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
-    // Whatever it is asked, it says so where it is not used any more, or is a copy.
+    // Whatever it is asked, it says so if it is not used any more, or is a copy.
     await this.store.breakers();
     const { dialect, parts } = this.store;
     const { warn, keyring } = parts;

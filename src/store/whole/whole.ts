@@ -40,7 +40,7 @@ export class WholeReader {
     this.keyring = keyring;
   }
 
-  /** The key that seals it; null where it has none yet. @throws `state` if this machine lacks it */
+  /** The key that seals it; null if it has none yet. @throws `state` if this machine lacks it */
   async key(): Promise<SealingKey | null> {
     const { key } = this.marks;
     return key === null ? null : await this.keyring.key(key);
