@@ -1,7 +1,7 @@
 import type { Local, StatePart } from "../parts/state.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import { isUuid, uuidRule } from "../protocol/limits.ts";
+import { isUuid, unseen, uuidRule } from "../protocol/limits.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
@@ -84,7 +84,7 @@ export class VaultNames<V extends Named> {
   #byDigits(name: string, exact: boolean, shown?: string): V[] {
     const start = shown === undefined ? "" : `"${shown}": `;
     // A file, a shell or a mail has added something that nobody sees.
-    const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
+    const visible = name.replaceAll(new RegExp(`[\\s${unseen}]`, "gu"), "");
     if (visible !== name && isUuid(visible))
       throw refusal("invalid-input", `${start}${uuidRule}${unseenIn(name)}; nothing was sent`);
     const digits = /^[\da-f-]+$/i.test(name) ? name.toLowerCase() : "";

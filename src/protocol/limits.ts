@@ -24,5 +24,8 @@ export const externalRefRule = "must be 1 to 64 characters, such as order-2291";
 export const isExternalRef = (text: string): boolean =>
   text.isWellFormed() && text !== "" && characters(text) <= 64;
 
+/** In a class of a pattern: control characters, line ends, and what nobody sees. */
+export const unseen = String.raw`\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB`;
+
 /** Length in Unicode characters, as the interface counts it. */
 export const characters = (text: string): number => Array.from(text).length;

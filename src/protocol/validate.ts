@@ -1,5 +1,6 @@
 import type * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
+import { unseen } from "./limits.ts";
 
 /** A broken rule: the dotted path of the field (empty for the value itself), and the rule with an example. */
 export interface Violation {
@@ -76,7 +77,7 @@ function typeOf(value: unknown): string {
 
 /** What nobody sees in a value that is not valid, in parentheses, for the end of a rule; "" if there is nothing. */
 export function unseenIn(value: string): string {
-  const [found] = /^[\s\p{Cc}\p{Cf}]|[^\S ]|[\p{Cc}\p{Cf}]|\s$/u.exec(value) ?? [];
+  const [found] = new RegExp(`^[\\s${unseen}]|[^\\S ]|[${unseen}]|\\s$`, "u").exec(value) ?? [];
   if (found === undefined) return "";
   const what = found === " " ? "a space" : "an invisible character";
   const at = value.startsWith(found) ? "at the beginning" : "in it";

@@ -1,4 +1,5 @@
 import { attempt } from "../attempt.ts";
+import { unseen } from "../protocol/limits.ts";
 
 /** Secrets that a redactor replaces until the scope ends, and longer if others have added them too. */
 export interface SecretScope {
@@ -205,10 +206,7 @@ function decoded(
 function replaceUnprintable(text: string, by: (character: string) => string): string {
   // Most texts are plain, and the classes of Unicode below take a millisecond to be made.
   if (!/[^\n\t\x20-\x7E]/.test(text)) return text;
-  return text.replaceAll(
-    /(?!\n|\t|\uFE0E|\uFE0F)[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/gu,
-    by,
-  );
+  return text.replaceAll(new RegExp(`(?!\n|\t|\uFE0E|\uFE0F)[${unseen}]`, "gu"), by);
 }
 
 const visible = (character: string): string =>

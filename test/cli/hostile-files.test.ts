@@ -106,6 +106,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
       [` ${another} `, "a space at the end"],
       [` ${another}`, "a space at the beginning"],
       [`\u200B${another}`, "an invisible character at the beginning"],
+      [`${another}\u3164`, "an invisible character at the end"],
     ] as const)
       for (const command of ["get", "status", "forget"])
         expectError(
