@@ -32,7 +32,7 @@ export const newRun = (operation: Operation | "ack", clock: { now(): number }): 
   `${operation}-${newId(clock).toLowerCase()}`;
 
 export function runOf(
-  { io: { host, line } }: App,
+  { io: { host, line } }: Pick<App, "io">,
   { run, outDir, exec, program }: RunOptions,
   operation: Operation,
 ): Run {
@@ -79,7 +79,7 @@ export async function beginIn(
 }
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-export function warnOfNothingLeft({ io }: App, name: string, vaults: number): void {
+export function warnOfNothingLeft({ io }: Pick<App, "io">, name: string, vaults: number): void {
   const all = vaults === 1 ? "its vault" : `all ${count(vaults, "vault")}`;
   io.narrator.warn(
     `run ${name} has done ${all} before; nothing was sent: another --run NAME begins anew`,
@@ -103,7 +103,7 @@ export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
 export function checkSameRun(
-  { io: { host } }: App,
+  { io: { host } }: Pick<App, "io">,
   { name, operation, delivery, outDir }: Run,
   begun: RunExchange,
   start?: Start,
