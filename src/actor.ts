@@ -1,14 +1,8 @@
 import { hostname, userInfo } from "node:os";
 import { attempt } from "./attempt.ts";
+import type { Actor } from "./documents/exchange.ts";
 
-/** Who does something: a process of a user on a machine. */
-export interface Actor {
-  readonly host: string;
-  readonly user: string;
-  /** Of the database, in a shared state. */
-  readonly role?: string | undefined;
-  readonly pid: number;
-}
+export type { Actor };
 
 /** Who keeps others from a vault, and since when (ISO 8601). */
 export interface Holder {

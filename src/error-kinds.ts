@@ -1,4 +1,6 @@
-export type Retry = "safe" | "after-fix" | "after-status" | "never";
+export const retries = ["safe", "after-fix", "after-status", "never"] as const;
+
+export type Retry = (typeof retries)[number];
 
 /** `retry`: whether the same command may be run again. `meaning` is the sentence of vault help exit-codes. */
 const kind = (exitCode: number, retry: Retry, meaning: string) => ({ exitCode, retry, meaning });

@@ -34,7 +34,7 @@ const table: Record<string, Allowance> = {
   host: { parts: ["terminal", "errors", "way", "actor", "attempt"], types: ["exchange/ports"] },
   errors: { parts: ["defined", "error-kinds"], types: ["documents/exchange"] },
   "error-kinds": { parts: [] },
-  actor: { parts: ["attempt"] },
+  actor: { parts: ["attempt"], types: ["documents/exchange"] },
   attempt: { parts: [] },
   defined: { parts: [] },
   duration: { parts: ["errors"] },

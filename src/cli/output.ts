@@ -1,12 +1,13 @@
 import type { Actor } from "../actor.ts";
 import { machineTrouble, VaultError, type ErrorFacts } from "../errors.ts";
+import type { Settings } from "../settings/settings.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printable, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage, type DataStream, type TerminalFacts } from "../terminal/streams.ts";
 import type { View } from "./vault-view.ts";
 
 interface OutputChoice {
-  format: "table" | "json" | "ndjson";
+  format: Settings["output"];
   /** A dotted path: one value is printed instead of the document. */
   field: string | undefined;
   /** Whether a view shows secrets. */

@@ -19,11 +19,10 @@ import {
   givenCredentials,
   type GivenCredentials,
 } from "../exchange/credentials.ts";
-import { bareCredentials } from "../exchange/records.ts";
+import { bareCredentials, settledAs } from "../exchange/records.ts";
 import { adoptable } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import { checkOwner, chooseKind, type Start } from "../exchange/start/start.ts";
-import { settledAs } from "../exchange/states.ts";
 import { askKind, askCredentials, askVault } from "../input/ask.ts";
 import { vaultProperties } from "../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../input/read-start.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { exchangeStates } from "../exchange/states.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
-import { errorKinds, type ErrorKind } from "../error-kinds.ts";
+import { errorKinds, retries, type ErrorKind } from "../error-kinds.ts";
 
 // What several documents have in common: one name for one thing.
 
@@ -39,6 +39,7 @@ export const next = z.array(
 export const operation = z.enum(operations);
 const state = z.enum(exchangeStates);
 
+/** Who does something: a process of a user on a machine. `role`: of the database, in a shared state. */
 export const actor = z.object({ host: text, user: text, role: z.optional(text), pid: count });
 
 const begunExchange = {
@@ -60,7 +61,10 @@ export const storedExchange = {
   generation: z.nullable(count),
 };
 
-/** Exchanges that an earlier run had left, and what became of them. */
+/**
+ * Exchanges that an earlier run had left, and what became of them: `acknowledged` for a read, `applied` for an update, `not-applied` if
+ * the old pair stays current.
+ */
 const settled = z.readonly(
   z.array(
     z.object({
@@ -97,7 +101,7 @@ export const errorBody = z.object({
   hint: z.optional(text),
   next,
   exitCode: count,
-  retry: z.enum(["safe", "after-fix", "after-status", "never"]),
+  retry: z.enum(retries),
   /** The vault that the error is about. Its label is added where errors are shown. */
   uuid: z.optional(vault.uuid),
   label: z.optional(vault.label),
@@ -143,6 +147,7 @@ export const dryRun = z.object({
   counts: z.object({ before: limits, atMostAfter: limits, limits }),
 });
 
+/** Why nothing is sent for a vault. */
 const skipReason = z.enum(["held", "locked", "guard", "limited"]);
 
 const seconds = z.number().check(z.nonnegative());
@@ -268,6 +273,8 @@ export const exchange = {
   info: z.object({ ...vault, kind, info: ofService }),
 };
 
+export type Actor = z.infer<typeof actor>;
+export type SkipReason = z.infer<typeof skipReason>;
 export type ErrorBody = z.infer<typeof errorBody>;
 export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;

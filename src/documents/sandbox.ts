@@ -18,9 +18,12 @@ const item = z.object({
   endpoint: maybeText,
 });
 
+/** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
+export const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
+
 const scenario = z.object({
   call: z.object({ n: count, method: text, endpoint: text }),
-  failure: z.enum(["lost-before", "lost-after", "killed-before", "killed-after"]),
+  failure: z.enum(failures),
   outcome: z.enum(["fine", "locked", "lost"]),
   /** Exit code of --check. */
   check: count,

@@ -17,7 +17,7 @@ import {
   time,
   vault,
 } from "./exchange.ts";
-import { holdReasons, type HoldReason } from "../exchange/states.ts";
+import { holdReasons, openStates, standings, type HoldReason } from "../exchange/states.ts";
 
 const exchange = z.object({
   ...storedExchange,
@@ -73,7 +73,7 @@ const listedVault = z.object({
     z.array(
       z.object({
         generation: count,
-        standing: z.enum(["current", "imported", "offered", "superseded", "void"]),
+        standing: z.enum(standings),
         proven: z.boolean(),
         fingerprint,
         createdAt: time,
@@ -136,7 +136,7 @@ const restoredVault = z.object({
   exchange: z.nullable(
     z.object({
       id: text,
-      state: z.enum(["started", "held", "ending", "in-doubt"]),
+      state: z.enum(openStates),
       from: z.enum(["here", "file"]),
     }),
   ),

@@ -4,11 +4,10 @@ import { command, type Way } from "../way.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, nextTry } from "./context.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
-import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
+import type { EndOutcome, ExchangeRecord, OpenExchange, Settled, VaultRecord } from "./records.ts";
+import { openExchange, settledAs, summarize, tokenExpiresAt } from "./records.ts";
 import type { RecoveryDocument } from "./credentials.ts";
 import { HandoverFailure, recoveryDocument } from "./recovery.ts";
-import { settledAs, type EndOutcome, type Settled } from "./states.ts";
 
 /**
  * Waits, if there is something to wait for.

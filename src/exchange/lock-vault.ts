@@ -5,7 +5,7 @@ import { spentBy } from "./counting.ts";
 import type { ExchangeContext, Reply, Send, Service, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
-import type { Settled } from "./states.ts";
+import type { Settled } from "./records.ts";
 
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<

@@ -14,14 +14,15 @@ import type {
   ErrorNote,
   Intent,
   JournalledOperation,
+  Named,
   NewPair,
   PastExchange,
   RunExchange,
+  Settled,
   Started,
   VaultRecord,
-  Named,
 } from "./records.ts";
-import type { HoldReason, Settled } from "./states.ts";
+import type { HoldReason } from "./states.ts";
 
 /** The clocks of the machine. */
 export interface Clock {

@@ -8,13 +8,7 @@ import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted, type Way } from "../way.ts";
 import type { Seen } from "./breaker.ts";
-import type { ExchangeState, HoldReason } from "./states.ts";
-
-/**
- * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by
- * an exchange that was discarded or expired. Only the success of a rival makes a pair `superseded`.
- */
-export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
+import type { ExchangeState, HoldReason, Standing } from "./states.ts";
 
 /** Whether credentials may be valid, by what is known here. */
 export const isLive = ({ standing }: { standing: Standing }): boolean =>
@@ -97,6 +91,22 @@ export interface ExchangeRecord {
 
 /** An exchange as documents and errors show it. `generation`: of the new credentials. */
 type ExchangeSummary = NonNullable<ErrorFacts["exchange"]>;
+
+/** What became of an exchange that an earlier run left, as in `settled` of the JSON documents. */
+export type Settled = NonNullable<ErrorFacts["settled"]>[number];
+
+/** How an exchange ended: only the service's answer decides it. */
+export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
+
+export function settledAs(
+  { id, operation, externalRef, startedAt, by }: Settled["exchange"],
+  outcome: EndOutcome,
+): Settled {
+  const acknowledged = operation === "update" ? "applied" : "acknowledged";
+  const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
+  const exchange = { id, operation, externalRef, startedAt, by };
+  return { exchange, operation, outcome: words[outcome] };
+}
 
 /** An exchange as the journal has it, also one that its vault does not have any more. */
 export interface PastExchange {

@@ -3,8 +3,9 @@ import type { Credentials } from "../protocol/requests.ts";
 import type { Way } from "../way.ts";
 import type { GivenCredentials, RecoveryDocument } from "./credentials.ts";
 import type { ExchangeContext } from "./ports.ts";
-import { isUnread, type AdoptedExchange, type OpenExchange, type VaultRecord } from "./records.ts";
-import type { HoldReason, Settled } from "./states.ts";
+import type { AdoptedExchange, OpenExchange, Settled, VaultRecord } from "./records.ts";
+import { isUnread } from "./records.ts";
+import type { HoldReason } from "./states.ts";
 
 /** The format that documents are written in. */
 export const format: RecoveryDocument["format"] = 2;

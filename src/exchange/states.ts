@@ -1,5 +1,3 @@
-import type { Actor } from "../actor.ts";
-
 /** States of an exchange, as `status` and the JSON documents name them. ① to ④ are its steps (docs/design.md, The exchange). */
 export const exchangeStates = [
   /** ① A start is about to be sent, or its outcome is unknown. */
@@ -37,34 +35,13 @@ export const holdReasons = {
 
 export type HoldReason = keyof typeof holdReasons;
 
-/** States in which a new pair waits for its acknowledgement, or may have received it. */
-export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];
-
 /**
  * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by
  * an exchange that was discarded or expired. Only the success of a rival makes a pair `superseded`.
  */
-export interface Settled {
-  exchange: {
-    id: string;
-    operation: "get" | "update";
-    externalRef: string;
-    startedAt: string;
-    by: Actor | null;
-  };
-  operation: "get" | "update";
-  outcome: "applied" | "not-applied" | "acknowledged" | "in-doubt";
-}
+export const standings = ["current", "imported", "offered", "superseded", "void"] as const;
 
-/** How an exchange ended: only the service's answer decides it. */
-export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
+export type Standing = (typeof standings)[number];
 
-export function settledAs(
-  { id, operation, externalRef, startedAt, by }: Settled["exchange"],
-  outcome: EndOutcome,
-): Settled {
-  const acknowledged = operation === "update" ? "applied" : "acknowledged";
-  const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
-  const exchange = { id, operation, externalRef, startedAt, by };
-  return { exchange, operation, outcome: words[outcome] };
-}
+/** States in which a new pair waits for its acknowledgement, or may have received it. */
+export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];

@@ -6,12 +6,11 @@ import { previewStart, type Preview } from "../exchange/start/send.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { findEndpoint, isOnline, type Endpoint } from "../protocol/endpoints.ts";
 import { jsonText } from "../terminal/redactor.ts";
-import type { DryRunDocument, PlanDocument } from "../documents/exchange.ts";
+import type { DryRunDocument, PlanDocument, SkipReason } from "../documents/exchange.ts";
 import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { durationInWords } from "../terminal/time.ts";
-import type { SkipReason } from "./report.ts";
 
 /**
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.

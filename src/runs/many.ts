@@ -1,5 +1,6 @@
 import type { App } from "../app.ts";
 import { VaultNames } from "../cli/vault-name.ts";
+import type { SkipReason } from "../documents/exchange.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import { beforeStart, nextAction, type Circumstances } from "../exchange/next-action.ts";
 import { refusalError, waysOn } from "../exchange/refusals.ts";
@@ -16,7 +17,7 @@ import type { Basics } from "../parts/basics.ts";
 import { isOnline, type Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
-import { Report, type Outcome, type ReportOptions, type SkipReason } from "./report.ts";
+import { Report, type Outcome, type ReportOptions } from "./report.ts";
 import { takeTurns, type Turns } from "./turns.ts";
 import { exchange } from "./one.ts";
 import { checkSameRun, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";

@@ -1,5 +1,5 @@
 import type { MakeView } from "../cli/output.ts";
-import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
+import type { GetDocument, ManyEvent, SkipReason, UpdateDocument } from "../documents/exchange.ts";
 import { formatDuration } from "../duration.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
@@ -10,9 +10,6 @@ import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import { durationInWords } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
-
-/** Why nothing is sent for a vault. */
-export type SkipReason = "held" | "locked" | "guard" | "limited";
 
 /** What became of a vault. `earlier`: before this command, in the same run. The error says what helps, also one that is skipped. */
 export type Outcome =

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
+import type { AuditItem, SandboxDocument, StartDocument } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { instant } from "../protocol/fields.ts";
@@ -30,7 +30,7 @@ export interface PendingExchange extends Pick<VaultInput, "creditCard" | "conten
 /** A vault as it was described, and what has become of it. */
 export interface VaultState extends Omit<VaultInput, "credentials" | "maxUsage" | "expiryDate"> {
   uuid: string;
-  state: "active" | "locked" | "deleted";
+  state: SandboxDocument<"sandbox lock">["status"];
   lockReason: "failed" | "unacknowledged" | "auto-lock" | "console" | null;
   /** The only pair that a start accepts. */
   pair: Pair;

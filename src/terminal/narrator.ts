@@ -2,7 +2,7 @@ import { actorWords, isSameUser, type Actor, type Holder } from "../actor.ts";
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/ports.ts";
-import type { Settled } from "../exchange/states.ts";
+import type { Settled } from "../exchange/records.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
 import type { Way } from "../way.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { command } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { Scenario } from "../../documents/sandbox.ts";
+import { failures, type Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
 import type { Host } from "../../host.ts";
 import { noVault } from "../../protocol/endpoints.ts";
@@ -13,9 +13,6 @@ import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
 import { count } from "../../terminal/count.ts";
 import { command as wayTo } from "../../way.ts";
 import { emulation, openPrivateSandbox, program, sandboxSettings } from "./start.ts";
-
-/** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
-const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
 
 /**
  * Runs a program through every failure of every call that it makes.

@@ -29,12 +29,10 @@ export function restoreVault(
     label: vault?.label ?? null,
     service,
     reason,
-    exchange: open === undefined ? null : { id: open.id, state: open.state as OpenState, from },
+    exchange: open === undefined ? null : { id: open.id, state: open.state, from },
     droppedLabel: isLabelTaken && isWhole ? label : null,
   };
 }
-
-type OpenState = NonNullable<RestoredVault["exchange"]>["state"];
 
 function restored(
   rows: VaultRows,

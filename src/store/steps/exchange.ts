@@ -1,8 +1,7 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
-import type { ErrorNote, Intent, OpenExchange, Started } from "../../exchange/records.ts";
-import { bareCredentials } from "../../exchange/records.ts";
-import { openStates, settledAs } from "../../exchange/states.ts";
-import type { EndOutcome, HoldReason, Settled } from "../../exchange/states.ts";
+import type { EndOutcome, ErrorNote, Intent, OpenExchange } from "../../exchange/records.ts";
+import { bareCredentials, settledAs, type Settled, type Started } from "../../exchange/records.ts";
+import { openStates, type HoldReason } from "../../exchange/states.ts";
 import { seal } from "../../secrets/sealing.ts";
 import { begun, forgotten, lockLost, nothingCarried, placeOf, update } from "./rows.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
