@@ -1,4 +1,5 @@
 import type { Operation } from "../protocol/endpoints.ts";
+import type { Way } from "../way.ts";
 import { isUnread, tokenExpiresAt } from "./records.ts";
 import type { Counters, Policy } from "./counting.ts";
 import { allowsStart, isLastToWait, isLockedBy, mustPersonChoose } from "./counting.ts";
@@ -22,6 +23,8 @@ export interface Wish {
   unread?: boolean;
   /** `ack`: nothing is owed to --save-cmd or --credentials-out any more, because the user has saved the new credentials. */
   saved?: boolean;
+  /** Starts a held exchange again, in place of a plain read or update. */
+  again?: Way;
 }
 
 export const aRead: Wish = { operation: "get", discardPending: false, force: false };

@@ -14,7 +14,7 @@ import { aRead, beforeStart, isRestored, lastStart, nextAction, unrefused } from
 import { currentRecord, interruptedBefore } from "./context.ts";
 import type { ExchangeContext } from "./ports.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
-import { importOf, isUndelivered, isUnread, noCredentials } from "./records.ts";
+import { importOf, isLive, isUndelivered, isUnread, noCredentials } from "./records.ts";
 import { summarize, tokenExpiresAt, unlockedOf } from "./records.ts";
 import { holdReasons } from "./states.ts";
 
@@ -27,7 +27,9 @@ export function refusalError(
 ): VaultError {
   const { uuid, open } = vault;
   const { policy } = circumstances;
-  const facts = { uuid, next: waysOn(vault, circumstances) };
+  // A read drops no update.
+  const again = wish.operation === "get" && open?.operation === "update" ? undefined : wish.again;
+  const facts = { uuid, next: waysOn(vault, circumstances, again) };
   const notSent = (why: string, more: ErrorFacts = {}): VaultError =>
     new VaultError("guard", `not sent: ${why}`, { ...facts, ...more });
   const pending = (what: string, next = facts.next): VaultError =>
@@ -161,7 +163,7 @@ function whyRefused(vault: VaultRecord, [one]: readonly Generation[]): string {
 
 /** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
 const explainRefusal = ({ provenAt, generations }: VaultRecord): string | null =>
-  provenAt !== null && generations.some(({ proven, refused }) => proven && refused)
+  provenAt !== null && generations.some((one) => one.proven && one.refused && isLive(one))
     ? `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`
     : null;
 

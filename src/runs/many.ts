@@ -116,7 +116,7 @@ function whySkipped(
     skipped: SkipReason,
     code: ErrorKind,
     message: string,
-    next = waysOn(vault, circumstances, withFlags(rest, "--discard-pending")),
+    next = waysOn(vault, circumstances),
   ): Outcome => ({ ok: false, skipped, error: new VaultError(code, message, { next }) });
   if (["locked", "gone"].includes(vault.lastError?.code ?? ""))
     return skip("locked", "locked", "the vault is locked, or gone");
@@ -125,11 +125,9 @@ function whySkipped(
   const isAsStored = given === undefined && kind === vault.kind && !(isOnline(kind) && device);
   const first = (isAsStored ? nextAction : beforeStart)(vault, start, circumstances);
   if (first?.do === "refuse") {
-    const { code, message, facts } = refusalError(vault, first, start, circumstances);
-    // The same line, of reads, would not drop an update.
-    const isOther = operation === "get" && vault.open?.operation === "update";
-    if (first.because === "held")
-      return skip("held", code, message, isOther ? facts.next : undefined);
+    const wish = { ...start, again: withFlags(rest, "--discard-pending") };
+    const { code, message, facts } = refusalError(vault, first, wish, circumstances);
+    if (first.because === "held") return skip("held", code, message, facts.next);
     if (code === "guard") return skip("guard", code, message, facts.next);
   }
   if (operation !== "get" || !vault.limited || isKept) return undefined;
@@ -147,7 +145,7 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
   const flag = firstGiven(flagsOfOne(), options);
   if (flag !== undefined)
     throw new VaultError("usage", `${flag} is for one vault only, not with ${manyBy(options)}`, {
-      hint: "leave one of them out, or put it into the lines of --from",
+      hint: "leave one of them out; the lines of --from take kind, credentials, device and externalRef",
       next: [command`vault help many-vaults`],
     });
   if (operation === "get" || options.from !== undefined) return;

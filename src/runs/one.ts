@@ -18,7 +18,7 @@ import { mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
 import { isUuid } from "../protocol/limits.ts";
-import { command, noted } from "../way.ts";
+import { command, noted, withFlags } from "../way.ts";
 import type { Run } from "./run.ts";
 
 /**
@@ -94,7 +94,8 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(io.ask, options.yes === true, question);
   }
-  const checked = { ...start, kind, label: record?.label ?? null };
+  const again = options.program && { again: withFlags(io.line, "--discard-pending") };
+  const checked = { ...start, kind, label: record?.label ?? null, ...again };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);

@@ -144,43 +144,51 @@ export class Report {
   /** What the command ends with, if not all are done. The summary has the counts and the causes. */
   failureOf(stop: Stop): VaultError | undefined {
     const { total, done, failed } = this.tally;
-    const { name, rest } = this.#options;
     if (done === total) return undefined;
+    const { name, rest } = this.#options;
+    const next = this.#next();
+    const retry = next.includes(rest) ? "safe" : "after-fix";
     if (this.#io.host.interrupted.aborted)
-      return new VaultError("interrupted", `run ${name} was interrupted`, {
-        retry: "safe",
-        next: [rest],
-      });
+      return new VaultError("interrupted", `run ${name} was interrupted`, { retry, next });
     if (stop instanceof VaultError) {
       const { next: ways = [], ...facts } = stop.facts;
       // If the same line may be run again, it is the harmless way.
-      const next = stop.retry === "safe" ? [rest, ...ways] : [...ways, rest];
-      return new VaultError(stop.code, stop.message, { ...facts, next });
+      const both = stop.retry === "safe" ? [rest, ...ways] : [...ways, rest];
+      return new VaultError(stop.code, stop.message, { ...facts, next: both });
     }
     if (stop instanceof Error) return this.outputFailed(stop);
     const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
     const causes = [...this.#causes].map(([what, cause]) => `${grouped(cause.count)} ${what}`);
     const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${causes.join(", ")}`;
-    const staying = [...this.#causes.values()].filter(({ stays }) => stays);
-    const ways = staying.flatMap((cause) => cause.next);
-    const next = [...new Map(ways.map((way) => [way.argv.join("\0"), way])).values()];
-    if (done + staying.reduce((sum, cause) => sum + cause.count, 0) < total)
-      return new VaultError("partial", left, { next: [rest, ...next] });
-    const facts = { retry: "after-fix" as const, next };
-    return new VaultError("partial", `${left}; the same command line would not change that`, facts);
+    if (retry === "safe") return new VaultError("partial", left, { next });
+    const stays = `${left}; the same command line would not change that`;
+    return new VaultError("partial", stays, { retry, next });
   }
 
   /** The output has failed: nobody gets what else would be read. */
   outputFailed(cause: unknown): VaultError {
-    const { name, rest } = this.#options;
+    const { name } = this.#options;
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
     const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
     return new VaultError(
       "partial",
       `run ${name} was stopped, because the output could not be written: ${why}`,
-      { hint: "what was not delivered is held, and was not acknowledged", next: [rest], cause },
+      {
+        hint: "contents that were not delivered are held, and were not acknowledged",
+        next: this.#next(),
+        cause,
+      },
     );
+  }
+
+  /** The same command line, unless nothing is left but what it would skip again; then what helps that. */
+  #next(): Way[] {
+    const staying = [...this.#causes.values()].filter(({ stays }) => stays);
+    const over = staying.reduce((sum, { count }) => sum + count, this.tally.done);
+    const ways = staying.flatMap(({ next }) => next);
+    const others = [...new Map(ways.map((way) => [way.argv.join("\0"), way])).values()];
+    return over < this.tally.total ? [this.#options.rest, ...others] : others;
   }
 
   #count(outcome: Outcome): void {

@@ -154,7 +154,7 @@ export async function takeTurns<Vault extends Named>(
   function follow(event: ExchangeEvent, turn: Active, { uuid }: Named): void {
     const { type } = event;
     if (type === "warning") narrator.warn(`vault ${uuid}: ${event.message}`);
-    if (type === "settled") narrator.tell(event);
+    if (type === "settled" || (type === "waiting" && active.size === 1)) narrator.tell(event);
     if (type === "starting") turn.phase = "started";
     if (
       type === "acknowledging" ||

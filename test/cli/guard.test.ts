@@ -95,6 +95,15 @@ describe.concurrent("the guard", () => {
     expect(service.sandbox.requests()).toHaveLength(sent);
   });
 
+  it("sent by a person, are no sign of another holder", async () => {
+    const { machine, uuid } = await warmLab(offlineNote);
+    const sent = ["get", uuid, "--generation", "1", "--force", "--yes", "--json"];
+    const result = await machine.vault(...sent);
+    expectError(result, "rejected");
+    expect(errorOf(result).message).not.toContain("another machine");
+    await machine.ok("get", uuid);
+  });
+
   it("never sends a pair of one service to another", async () => {
     const lab = await openLab(offlineNote);
     const other = await openLab({ ...offlineNote, uuid: lab.vault.uuid });

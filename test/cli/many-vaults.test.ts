@@ -53,7 +53,7 @@ describe("vault get of many", () => {
     [
       "--credentials",
       ["get", "v1", "v2", "--credentials", "{}"],
-      /--credentials is for one vault only, not with several vaults\n {2}hint: .* put it into the lines of --from/,
+      /--credentials is for one vault only, not with several vaults\n {2}hint: .* the lines of --from take kind, credentials/,
     ],
     [
       "--out",
@@ -463,6 +463,7 @@ describe("where the contents go", () => {
       { event: "contents", uuid, label: "palm" },
       { event: "outcome", uuid, label: "palm", ok: true },
     ]);
+    expect(await machine.status("palm")).toMatchObject({ uuid });
   });
 
   it("--exec gets each document; the vault of one that fails is held, and its repetition has the same id", async () => {
