@@ -83,6 +83,12 @@ describe.concurrent("vault run", () => {
     expectError(unread, "pending", /true did not read the whole document/);
   });
 
+  it("acknowledges a document that a pipe takes at once, whether the program reads it or not", async () => {
+    const { start } = await prepare();
+    for (let times = 0; times < 5; times += 1)
+      expectExit(await start(["--stdin", "--", "true"]).exit, 0);
+  });
+
   it.each([
     ["ends with another code", "exit 3", /^sh exited with code 3; the new/],
     ["is ended by a signal", "kill -KILL $$", /^sh was ended by SIGKILL; the new/],
@@ -103,6 +109,7 @@ describe.concurrent("vault run", () => {
     });
     const refused = await run(["--json", ...number, "--", "true"]);
     expectError(refused, "pending", /held \(the program of vault run failed\)/);
+    expect(errorOf(refused).help).toMatch(/^vault run .* --discard-pending -- true .*; vault ack/);
     expect(unacked(made)).toBe(1);
     // Either way on works.
     expectExit(await machine.copy().vault("ack", uuid), 0);
