@@ -79,8 +79,9 @@ export const guard = command({
     const vaults = (to === undefined ? known : await read()).map((record) =>
       describeGuard(record, circumstances),
     );
+    const unanswered = given.length === 0 ? [] : vaults.map((one) => one.unansweredStarts);
     const breakers = (await store.breakers()).map((breaker) =>
-      describeBreaker(breaker, store.breaker(breaker.service).now()),
+      describeBreaker(breaker, store.breaker(breaker.service).now(), Math.max(0, ...unanswered)),
     );
     const document = { vaults, breakers };
     await app.io.output.show(document, (view) => guardList(document, view));

@@ -20,10 +20,10 @@ async function warm(): Promise<Behind & { uuid: string }> {
   return { ...behind, uuid };
 }
 
-/** When the next trial is due, by the message of an exit 10. */
-function dueAt(result: RunResult): number {
-  const [, time = ""] = /trial start is due at (\S+Z)/.exec(result.stderr) ?? [];
-  expect(Date.parse(time), result.stderr).not.toBeNaN();
+/** When the next trial is due, by the message of an exit 10, or what is printed. */
+function dueAt(result: RunResult, stream: "stderr" | "stdout" = "stderr"): number {
+  const [, time = ""] = /trial start is due at (\S+Z)/.exec(result[stream]) ?? [];
+  expect(Date.parse(time), result[stream]).not.toBeNaN();
   return Date.parse(time);
 }
 
@@ -189,6 +189,18 @@ describe("a start is lost", () => {
     expectExit(await vault(...create, "--rate", "1", "--max-wait", "0s"), 9);
     expect(gateway.probes()).toBe(1);
     expect(await breakers()).toEqual(before);
+  });
+
+  it("guard of a vault that has lost two starts says when that one is due, which is later", async () => {
+    const { clock, gateway, vault, uuid } = await warm();
+    gateway.be({ probes: "pass", starts: "drop" });
+    for (let lost = 1; lost <= 2; lost += 1) {
+      clock.time += 60_000;
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
+    }
+    const due = dueAt(await vault("get", uuid, "--json", "--max-wait", "0s"));
+    expect(dueAt(await vault("guard", uuid), "stdout")).toBe(due);
+    expect(dueAt(await vault("guard"), "stdout")).toBeLessThan(due);
   });
 
   it("guard shows the breaker; --reset --unanswered closes it, and --force goes past it", async () => {

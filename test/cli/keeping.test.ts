@@ -289,7 +289,9 @@ describe.concurrent("import", () => {
     const moved = { VAULTSVC_BASE_URL: lab.service.baseUrl.replace("127.0.0.1", "localhost") };
     const refused = await machine.vaultWith({ env: moved }, "get", uuid, "--json");
     expectError(refused, "no-credentials", /belongs to/);
-    const exported = machine.given((await machine.vault("export", uuid)).stdout);
+    const [way] = errorOf(refused).next;
+    const words = (way?.argv ?? []).slice(1);
+    const exported = machine.given((await machine.vaultWith({ env: moved }, ...words)).stdout);
     await machine.okWith({ env: moved }, "import", uuid, ...exported);
     expect(await machine.exported(uuid)).toEqual(before);
     await machine.okWith({ env: moved }, "get", uuid);

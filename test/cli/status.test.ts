@@ -182,6 +182,8 @@ describe("a status tells the truth", () => {
     const { out, err } = await onTerminal(machine);
     expect(out).toMatch(/in-use by \S+ \(pid \d+\) since \d\d:\d\d/);
     expect(err).not.toContain("next:");
+    const forgotten = await machine.vault("forget", uuid, "--yes", "--max-wait", "0s", "--json");
+    expectError(forgotten, "busy");
     writeFileSync(go, "");
     expectExit(await run.exit, 0);
     expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });

@@ -130,13 +130,8 @@ export const status = command({
     }
     const { baseUrl, application } = running;
     const vaults = running.vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
-    const document: Document<"sandbox status"> = {
-      running: true,
-      baseUrl,
-      application: { uuid: application.uuid },
-      readyFile,
-      vaults,
-    };
+    const facts = { baseUrl, application: { uuid: application.uuid }, readyFile, vaults };
+    const document: Document<"sandbox status"> = { running: true, ...facts };
     const { tabbedLines } = await import("../../terminal/tables.ts");
     await io.output.printDone(document, ({ isTTY }) =>
       isTTY

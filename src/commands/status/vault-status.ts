@@ -106,13 +106,14 @@ export function describeVault(
   };
 }
 
-/** The circuit breaker of one service; `now` is by the clock of the state. */
+/** The circuit breaker of one service, for a vault with so many unanswered starts; `now` is by the clock of the state. */
 export function describeBreaker(
   breaker: Breaker & { service: string },
   now: number,
+  unansweredStarts = 0,
 ): ServiceBreaker {
   const { service, lostAt, lostTrials, httpStatus } = breaker;
-  const dueAt = trialDueAt(breaker, now, 0) ?? now;
+  const dueAt = trialDueAt(breaker, now, unansweredStarts) ?? now;
   return {
     service,
     state: lostAt === null ? "closed" : "open",

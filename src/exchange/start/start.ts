@@ -114,9 +114,9 @@ export function otherService(uuid: string, here: string, there: string): VaultEr
   const message = `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`;
   return new VaultError("no-credentials", message, {
     uuid,
-    hint: "use --base-url of that service; if the service has moved, export there and import here",
+    hint: "use --base-url and --api-prefix of that service; if it has moved, export there and import here",
     next: [
-      command`vault export ${uuid} --base-url URL`,
+      command`vault export ${uuid} --base-url ${there} --api-prefix /`,
       command`vault import ${uuid} --credentials @FILE`,
     ],
   });
