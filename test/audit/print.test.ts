@@ -76,6 +76,15 @@ test("the answer is the first line without a terminal, too, and tables are lines
   expect(lines).toContainEqual(
     expect.stringMatching(new RegExp(`^${vaultUuid(1)}\tlocked\t2026-11-20T12:02:50.000Z\t`)),
   );
+  // A column that is empty has its place in each.
+  const alone = many(4);
+  const bare = alone.vaults.map(({ cause: _, lockedAt: __, ...vault }) => vault);
+  const others = terminalReport({ ...alone, vaults: bare }, { ...viewOf(), isTTY: false });
+  const vaults = [...lines, ...others.split("\n")].filter((line) =>
+    /^[\da-f-]{36}\t[a-z ]+\t(?:2\S+)?\t/.test(line),
+  );
+  expect(vaults.length).toBeGreaterThan(8);
+  expect(new Set(vaults.map((line) => line.split("\t").length))).toEqual(new Set([8]));
 });
 
 test("with a timeline, has each event in place of those that led to the lock", () => {

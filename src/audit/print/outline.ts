@@ -40,6 +40,8 @@ export interface Table {
   name: string;
   heads: readonly string[];
   rows: readonly Row[];
+  /** The same with all columns, for a program. */
+  whole: readonly Row[];
   /** What is not listed. */
   notes: readonly string[];
 }
@@ -255,7 +257,8 @@ function tableOf(
     isShown(head, at) ? [] : [...(texts[at] ?? [])].map((text) => `${head}: ${text}`),
   );
   const shown = rows.map((row) => ({ ...row, cells: row.cells.filter(isShown) }));
-  return [{ name, heads: heads.filter(isShown), rows: shown, notes: [...shared, ...notes] }];
+  const told = [...shared, ...notes];
+  return [{ name, heads: heads.filter(isShown), rows: shown, whole: rows, notes: told }];
 }
 
 const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");

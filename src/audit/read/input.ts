@@ -184,7 +184,7 @@ function failure(problem: string, cause: unknown): VaultError {
     ENOENT: "no such file or folder",
   };
   return new VaultError("invalid-input", `${problem}: ${reasons[code] ?? code}`, {
-    hint: "name an export that can be read; what is no plain file is kept in the folder TMPDIR",
+    hint: "name an export that can be read; pipes and gzip need room in the folder TMPDIR",
     cause,
   });
 }
