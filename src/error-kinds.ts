@@ -43,7 +43,7 @@ export const errorKinds = {
   "in-doubt": kind(
     12,
     "after-status",
-    "the acknowledgement got no response and its token expired; the old and the new credentials are kept",
+    "the acknowledgement got no response, and its token is not accepted any more; the old and the new credentials are kept",
   ),
   service: kind(
     13,

@@ -69,7 +69,7 @@ export interface ArgumentSpec extends ValueSpec {
 
 export const vaultArgument = {
   term: "[vault]",
-  help: "UUID, label, or (on a terminal) first digits of the UUID",
+  help: "UUID, label, or (on a terminal) its first 4 digits or more",
   values: { from: "vaults", byLabel: true },
 } as const satisfies ArgumentSpec;
 

@@ -25,7 +25,7 @@ const flags = {
   ...contentsFlags,
   "--hashed-pin <secret>": "online vaults: base64, required by every read: @FILE, -, env:NAME",
   "--max-usage <n>": { help: "offline vaults: how often it can be read", parse: wholeNumber },
-  "--expiry-date <date>": "offline vaults: when the service deletes it (ISO 8601)",
+  "--expiry-date <date>": "offline vaults: when the service deletes it, date and time (ISO 8601)",
   "--metadata <key=value...>": {
     help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
     parse: anyText,

@@ -16,7 +16,7 @@ export const run = command({
   description:
     "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
     "input. The program inherits the standard streams, the terminal and signals. The vault is acknowledged if the program exits with 0; with --ack-after, " +
-    "when it has run that long, and vault run exits with the program's exit code. Otherwise the exchange is held: exit 11. " +
+    "when it has run that long: vault run then exits with the program's exit code. Otherwise the exchange is held: exit 11. " +
     "Without --dry-run, --json affects errors only.",
   arguments: {
     vault: { ...vaultArgument, term: "<vault>" },

@@ -175,7 +175,7 @@ const restore = command({
           );
     const known = vaults.filter(({ reason }) => reason === "known").length;
     const lines = [
-      `Restored ${count(vaults.length, "vault")}${pendingOf(restored)} from ${file}`,
+      `Merged ${count(vaults.length, "vault")}${pendingOf(restored)} from ${file}`,
       ...vaults.flatMap(becomeOf),
       ...(known === 0 ? [] : [`${count(known, "vault")}: ${reasons.known}`]),
     ];

@@ -113,7 +113,7 @@ const table: Readonly<
     what: "the vault is gone",
     start: "no-starts",
     end: "refused",
-    fix: "check the UUID, --kind and --base-url",
+    fix: "its reads may be used up; else check the UUID, --kind and --base-url",
     next: (uuid) => [command`vault status ${uuid}`],
   },
   missing: {

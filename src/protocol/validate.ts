@@ -22,7 +22,7 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
     );
     const unseen =
       issue.code === "invalid_type"
-        ? ` (${typeOf(came)}, not ${typeWords[issue.expected]})`
+        ? ` (is ${typeOf(came)}, not ${typeWords[issue.expected]})`
         : typeof came === "string"
           ? unseenIn(came)
           : "";

@@ -212,7 +212,7 @@ export const settingDefinitions = {
     key: "maxWait",
     fallback: "2m",
     parse: parseDuration,
-    help: "total time limit, retries included (2m)",
+    help: "total time limit of waiting and retrying, of many vaults for each (2m)",
   },
   ca: {
     flag: "--ca <file>",

@@ -134,7 +134,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
         "--json",
       ),
       "invalid-input",
-      /^--card.number: .* \(a number, not a string\)$/,
+      /^--card.number: .* \(is a number, not a string\)$/,
     );
   });
 

@@ -199,7 +199,7 @@ describe("a list in a file", () => {
       "a card number that is a number",
       "update",
       [{ uuid: uuidOf(1), card: { ...card, number: 5_105_105_105_105_101 } }],
-      "--from line 1: card.number must be 8 to 19 digits that pass the Luhn check, such as 4111111111111111 (a number, not a string)",
+      "--from line 1: card.number must be 8 to 19 digits that pass the Luhn check, such as 4111111111111111 (is a number, not a string)",
     ],
     ["a label as a UUID", "get", [{ uuid: "spare" }], "--from line 1: uuid must be 36 characters"],
     [

@@ -202,7 +202,7 @@ describe("device", () => {
     expect(checked).toEqual({
       ok: false,
       violations: [
-        { path: "fonts.1", rule: 'must be text, such as "Arial" (a number, not a string)' },
+        { path: "fonts.1", rule: 'must be text, such as "Arial" (is a number, not a string)' },
       ],
     });
   });
@@ -324,12 +324,12 @@ test("a schema that names no rule has one for a person", () => {
   const schema = z.object({ label: z.string(), either: z.union([z.number(), z.boolean()]) });
   expect(validate(schema, [])).toEqual({
     ok: false,
-    violations: [{ path: "", rule: "must be an object (a list, not an object)" }],
+    violations: [{ path: "", rule: "must be an object (is a list, not an object)" }],
   });
   expect(validate(schema, { label: 3, either: "x" })).toEqual({
     ok: false,
     violations: [
-      { path: "label", rule: "must be a string (a number, not a string)" },
+      { path: "label", rule: "must be a string (is a number, not a string)" },
       { path: "either", rule: "is not valid" },
     ],
   });

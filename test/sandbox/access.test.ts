@@ -117,7 +117,7 @@ test.each<[object, string]>([
   ],
   [{ jwt: { publicKey: keys.publicKey, claims: [] } }, "jwt.claims must be an object"],
   [{ jwt: 5 }, "jwt must be an object"],
-  [{ whitelist: "10.0.0.1" }, "whitelist must be a list (a string, not a list)"],
+  [{ whitelist: "10.0.0.1" }, "whitelist must be a list (is a string, not a list)"],
   [{ whitelist: ["10.0.0.0/33"] }, "whitelist must be a list"],
   [{ whitelist: ["::1"] }, "whitelist must be a list"],
 ])("the policy %j is refused", (policy, rule) => {

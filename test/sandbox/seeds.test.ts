@@ -65,7 +65,7 @@ describe("a seed", () => {
   test.each<[unknown, RegExp]>([
     ["{", /--seed line 1: not valid JSON/],
     [{}, /vault 1: kind is missing/],
-    ["note", /vault 1: the vault must be an object \(a string, not an object\)/],
+    ["note", /vault 1: the vault must be an object \(is a string, not an object\)/],
     [[7], /vault 1: the vault must be an object/],
     [[note, { kind: "file/offline" }], /vault 2: kind must be one of/],
     [[{ ...note, color: "red" }], /vault 1: color is not one of kind, label, /],

@@ -85,7 +85,7 @@ export function statusTable(vault: ListedVault, view: View): string {
     ["Unacked", unacked(vault, palette, " starts")],
     ["Failures", failures(vault, palette, " attempts in a row")],
     ["Last read", vault.lastReadAt && at(vault.lastReadAt)],
-    ["Reads left", uses === null ? null : `${uses} (at the last read, which counts)`],
+    ["Reads left", uses === null ? null : `${uses} before the last read`],
     ...dateRows(vault, view),
     ["Last error", error && `${at(error.at)}: ${printableLine(error.message)}`],
   ];
