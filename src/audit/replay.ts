@@ -106,26 +106,16 @@ async function takeItems(given: Given, inputs: Inputs, holdsAll: boolean) {
     const { time, vault, event } = entry;
     if (time < since || time > until) return;
     counts.items += 1;
-    if (event === "application") {
-      counts.applicationItems += 1;
-      return;
-    }
+    if (event === "application") return void (counts.applicationItems += 1);
     if (time > now + clockSkew) counts.future += 1;
     else if (time > latest.time) latest.time = time;
-    if (vault < 0) {
-      counts.withoutVault += 1;
-      return;
-    }
+    if (vault < 0) return void (counts.withoutVault += 1);
     if (given.vault !== undefined && !table.uuid(vault).startsWith(given.vault)) return;
     selection?.take(entry, itemOf);
     if (event === "other") counts.unknown += 1;
     if (fold.take(entry)) changed?.take(entry);
   };
-  const order = new TimeOrder(
-    (entry, beginsAnew) => overlap.learn(entry, beginsAnew),
-    take,
-    holdsAll,
-  );
+  const order = new TimeOrder(overlap.learn.bind(overlap), take, holdsAll);
   const reading = inputs.read(given, { ...given, classifier }, { order, fold });
   await orAborted(reading, given.signal);
   order.release(true);
@@ -224,9 +214,7 @@ function conclude(
   };
   return {
     summary,
-    isUnread: every.some(
-      ({ verdict, vault }) => verdict === "unknown" && skips.namedAt(vault.uuid) > 0,
-    ),
+    isUnread: every.some((one) => one.verdict === "unknown" && skips.namedAt(one.vault.uuid) > 0),
     *vaults({ problems }) {
       for (const { vault, verdict } of every)
         if (!problems || isProblem(verdict)) yield reportOf(log, vault);

@@ -185,4 +185,5 @@ export type Column = z.infer<typeof column>;
 export type Columns = z.infer<typeof columns>;
 export type InputReport = z.infer<typeof input>;
 export type Rules = z.infer<typeof rules>;
+export type WhatIfReport = z.infer<typeof whatIf>;
 export type ReplaySummary = Omit<z.infer<typeof auditSummary>, "event">;

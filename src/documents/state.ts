@@ -134,11 +134,7 @@ const restoredVault = z.object({
   reason: z.enum(["known", "older", "gone", "taken", "returned", "first", "after"]),
   /** The exchange that is open now, and which state it is from. */
   exchange: z.nullable(
-    z.object({
-      id: text,
-      state: z.enum(openStates),
-      from: z.enum(["here", "file"]),
-    }),
+    z.object({ id: text, state: z.enum(openStates), from: z.enum(["here", "file"]) }),
   ),
   /** The label of the vault in the file, if another vault has it. */
   droppedLabel: maybeText,

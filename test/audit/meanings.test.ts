@@ -64,6 +64,16 @@ ACKNOWLEDGE_READ_VAULT | FAILURE             | the token is unknown or has expir
 ACKNOWLEDGE_READ_VAULT | FAILURE             | Gateway Timeout     | unclear-ack
 READ_VAULT             | UNKNOWN             | sent, no whole answer: it may count | unanswered-start
 API_KEY_CHECK          | FAILURE             | API key check failed | application
+READ_VAULT (JWT)       | SUCCESS             |                     | unclear-start
+READ_VAULT_WITH_JWT    | SUCCESS             |                     | other
+READ_VAULT_WITH_JWT    | FAILURE             | bad credentials     | other
+READ_VAULT_ATTEMPT     |                     |                     | other
+READ_VAULT             | FAILURE             | possibly wrong credentials | refused
+READ_VAULT             | FAILURE             | Invalid vault credentials for application shop | refused
+READ_VAULT             | FAILURE             | Validation failed for vault credentials | refused
+READ_VAULT             | 400                 | Invalid vault credentials: payload must not be blank | refused
+READ_VAULT             | 400                 | payload does not match regex | refused
+READ_VAULT             | 413                 | payload too large   | not-performed
 DELETE_VAULT           |                     | no uses remain      | delete`),
 )("%s, %s, %s: %s", (action = "", outcome = "", description = "", kind = "") => {
   expect(kindOf(action, outcome, description === "" ? undefined : description)).toBe(kind);

@@ -59,7 +59,7 @@ const spellings = {
   ip:
     "ip ipaddress ipaddr client clientip clientipaddress clientaddress clientaddr requestorip requestoripaddress requestorsip requesterip requesteripaddress " +
     "callerip calleripaddress calleraddress sourceip sourceipaddress sourceaddress srcip cip userip originip requestoraddress requesteraddress " +
-    "xforwardedfor forwardedfor remoteip remoteipaddress remoteaddr remoteaddress remotehost address ipadresse adresseip direccionip",
+    "xforwardedfor httpxforwardedfor forwardedfor remoteip remoteipaddress remoteaddr remoteaddress remotehost address ipadresse adresseip direccionip",
   ref:
     "externalref externalreference externalid extref ref reference clientref clientreference clientrefid referenceid refid customerref customerreference " +
     "requestref requestreference transactionref transactionreference correlationid referenz externereferenz referencia",

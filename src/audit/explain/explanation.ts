@@ -276,14 +276,15 @@ function traceOf(
       ? sent("were never valid: nothing in this log has replaced those of the vault's creation.")
       : sent("are not current.");
   const replaced = `, acknowledged at ${end.at}, had replaced`;
-  return other
-    ? sent(
-        `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`,
-      )
-    : sent(
-        `its own exchange${isNamed ? "" : inBrackets(end)}${replaced}: it does not store the new ones, or does not use them.`,
-        isNamed ? probably : "probably ",
-      );
+  if (other && (isNamed || address !== undefined))
+    return sent(
+      `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`,
+    );
+  const whose = other ? "an" : "its own";
+  return sent(
+    `${whose} exchange${isNamed ? "" : inBrackets(end)}${replaced}: ${other ? "another client shares the vault, or " : ""}it does not store the new ones, or does not use them.`,
+    isNamed ? probably : "probably ",
+  );
 }
 
 /** Tells of refused acknowledgements, `ends`, among these events, and which came too late. */

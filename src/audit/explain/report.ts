@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
-import type { InputReport, Origin, ReplaySummary, VaultReport } from "../../documents/audit.ts";
+import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.ts";
+import type { VaultReport, WhatIfReport } from "../../documents/audit.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { listed, said, short } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
@@ -10,9 +11,8 @@ import { countsAsStart, evidenceOf, judge } from "./verdict.ts";
 import { clientOf, clientWords, inBrackets, itemAt, type Log, type VaultEvent } from "./log.ts";
 import { explain } from "./explanation.ts";
 
-const latest = 8.64e15;
-
-const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
+/** At most the latest time that there is. */
+const iso = (time: number): string => new Date(Math.min(time, 8.64e15)).toISOString();
 
 export interface Ranked {
   vault: Vault;
@@ -85,8 +85,6 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     timelineOmitted: omitted > 0 ? omitted : undefined,
   });
 }
-
-type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;

@@ -188,8 +188,12 @@ export class Classifier {
     const isFailure =
       this.#failure?.test([action, outcome ?? [], description ?? []].flat().join(" ")) === true;
     const isRefused = isFailure || result === "bad" || describedOutcome(rest) === "bad";
-    if (isRefused || (base === undefined && result !== "good" && said === "bad"))
-      return refusal(base, { action, rest, outcome, description }, isFailure);
+    if (isRefused || (base === undefined && result !== "good" && said === "bad")) {
+      const refused = refusal(base, { action, rest, outcome, description }, isFailure);
+      // READ_VAULT (JWT), accepted, is no refusal.
+      const isNone = result === "good" && base !== "create" && refused[0] === "not-performed";
+      return isNone ? ["unclear-start", "outcome"] : refused;
+    }
     if (base === undefined)
       return isAboutApplication(action) ? ["application"] : ["other", "action"];
     const isTaken = result === undefined && said === undefined && given !== null;
@@ -262,9 +266,8 @@ function refusal(
       const isOfVault = reasonOf(undefined, [action]) === reason || /vault/i.test(action);
       return isOfVault ? [kind] : [weaker(kind), "action"];
     }
-    return reason === "application" || isAboutApplication(action)
-      ? ["application"]
-      : ["other", "action"];
+    const isOther = reason === "application" && !/vault/i.test(action);
+    return isOther || isAboutApplication(action) ? ["application"] : ["other", "action"];
   }
   if (kind !== undefined) return [kind];
   if (isFailure) return ["failed"];
@@ -291,4 +294,6 @@ const isAdministrator = (text: string): boolean =>
 
 /** Whether an item is not about a vault. A browser asks by OPTIONS whether it may call. */
 const isAboutApplication = (text: string): boolean =>
-  /API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION|^(?:OPTIONS|HEAD)(?: +(?:\/|https?:)|$)/i.test(text);
+  /^(?!.*VAULT).*(?:API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION)|^(?:OPTIONS|HEAD)(?: +(?:\/|https?:)|$)/i.test(
+    text,
+  );

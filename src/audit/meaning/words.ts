@@ -47,7 +47,7 @@ const row = (alternatives: string): RegExp =>
 
 /** Misleading parts of a text, taken out: hints, conditions, negations, what is about others. */
 const misleading = row(String.raw`
-  (?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+[^.,;:]*
+  (?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+[^.,;:]*|(?:possibly|probably|maybe|perhaps|presumably|vermutlich|moglicherweise|wahrscheinlich|peut etre|posiblemente|probablemente) [^.;]*
   (?:remaining|noch|restantes?|quedan?):? \d+ (?:attempts?|tries|versuche?|tentatives?|intentos?)[^.,;:]*
   (?:before|until|till|unless|if|when|once|to avoid|bevor|bis|wenn|falls|sobald|avant|jusqu|si|antes|hasta|cuando) [^.,;:]*
   (?:an?|any|each|every|eine?|une?|una) VAULT[^.;]*|(?:is|gets|becomes|wird|est) LOCKED (?:after|nach|apres) [^.,;:]*|(?<=^|[.;,:] ?)after \d+ [^.,;:]*
@@ -94,7 +94,7 @@ const rows = {
   /** Nothing in the request could be looked at. */
   malformed: row(String.raw`
     malformed|(?:not|cannot) be parsed|pars(?:e|ing) (?:error|failed)|(?:invalid|unexpected|bad) (?:json|syntax|request body|character)|unexpected token|syntax error
-    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format|length|size)|expected (?:an? )?(?:string|object|array)|by schema
+    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|must not be (?:null|empty|blank)|(?:do|does|did) not match (?:the )?(?:pattern|regex\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format|length|size)|expected (?:an? )?(?:string|object|array)|by schema
     required (?:field|property|parameter)|unsupported media|(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)|larger than|method (?:must|not allowed)|no such endpoint|not implemented
     ungultige anfrage|requete (?:invalide|mal formee)|(?:solicitud|peticion) (?:no valida|mal formada)`),
   unavailable: row(String.raw`
@@ -120,7 +120,7 @@ const rows = {
     (?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungu?e?ltige?[rsn]?|falsche?[rsn]?|veraltete?[rsn]?) (?:THEIR)PAIR
     (?:OWN)PAIR(?: [^.;]{0,40})? (?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungu?e?ltig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))
     identifiants (?:\w+ ){0,3}(?:invalides|incorrects|errones|refuses|perimes|non valides)|(?:mauvais|faux) identifiants
-    credenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)|payload (?:mis ?match|(?:do|does|did) not match)(?! (?:the )?(?:schema|content|type|format))`),
+    credenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)|payload (?:mis ?match|(?:do|does|did) not match)(?! (?:the )?(?:declared )?(?:schema|content|type|format|pattern|regex|size|length|hash|signature))`),
   /** The application's credentials, or the vault's. */
   unauthorized: row(String.raw`^(?:unauthori[sz]ed|unauthenticated|not authenticated)$`),
 };
@@ -175,6 +175,9 @@ export function reasonOf(
     return has("starts") ? "starts" : has("attempts") || secrets.length > 0 ? "locking" : "locked";
   if (isElsewhere && (has("locked", "starts", "attempts") || secrets.length > 0)) return undefined;
   if (has("gone")) return reasons.size === 1 ? "gone" : undefined;
+  // What is about others beside a vault's credentials may be about these.
+  const ofVault = /vault.{0,4}credential|(?:payload|encrypted ?data) (?:do|did|must)/i;
+  if (isElsewhere && texts.some((text) => ofVault.test(text))) return undefined;
   // A failure to look at credentials is not one of theirs, but they may have been looked at.
   if (has("service")) return texts.some((text) => /credential/i.test(text)) ? undefined : "service";
   if (has("starts")) return "starts";

@@ -4,6 +4,7 @@ import type {
   ReplaySummary,
   Rules,
   VaultReport,
+  WhatIfReport,
 } from "../../documents/audit.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
@@ -19,8 +20,6 @@ export interface Report {
   /** Worst first; read only as far as they are shown. */
   vaults: Iterable<VaultReport>;
 }
-
-type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 
 export interface Fact {
   label: string;

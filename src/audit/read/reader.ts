@@ -308,8 +308,9 @@ export function itemOf(
   { columns, times }: Pick<Layout, "columns" | "times">,
 ): Item | string {
   const valueOf = (role: Role): string | undefined => {
-    const column = columns[role];
-    return column && fields.get(column.name);
+    const text = fields.get(columns[role]?.name ?? "");
+    // Gateways write a port behind an address.
+    return role === "ip" ? text?.replace(/(?<=^(?:\d+\.){3}\d+):\d+$/, "") : text;
   };
   const text = timeIn(fields, columns);
   if (text === "") return "no time";
