@@ -5,12 +5,7 @@ import { once } from "node:events";
 import { json } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import * as z from "zod/mini";
-import type {
-  AuditDocument,
-  AuditItem,
-  SandboxDocument,
-  StartDocument,
-} from "../documents/sandbox.ts";
+import type { AuditItem, SandboxDocument, StartDocument } from "../documents/sandbox.ts";
 import { attempt } from "../attempt.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
@@ -134,7 +129,7 @@ const wantedFaults = z.object({ faults: z.array(z.string()), clear: z.optional(z
 
 const actions: Record<string, (running: Controlled, vault: string, body: string) => object> = {
   "GET ready": ({ ready }) => ready(),
-  "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
+  "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] satisfies AuditItem[] }),
   "POST stop": ({ ready }) =>
     ({ stopped: ready().baseUrl }) satisfies SandboxDocument<"sandbox stop">,
   "POST reset": ({ sandbox, renewReadyFile }) => {

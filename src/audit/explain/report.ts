@@ -137,10 +137,11 @@ export function answerOf(
   const all = (isProblem(worst) && byVerdict.get(worst)) || [];
   const read = worst === "locked" || worst === "at-risk" ? all.slice(0, maxRead) : [];
   const by = originsOf(log, read);
-  const unsure = all.filter(({ certainty }) => certainty === "likely").length;
+  const asked = all.length > 0 ? all : vaults;
+  const unsure = asked.filter((one) => one.certainty === "likely").length;
   const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;
-  const condition =
-    unsure === all.length ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
+  const isOne = unsure === all.length;
+  const condition = isOne ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
   const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
   const have = `${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}`;
   const gone = counts.deleted === 0 ? "" : `, ${grouped(counts.deleted)} of them deleted`;
@@ -149,7 +150,7 @@ export function answerOf(
       all.length > 0,
     [`Also ${also}.`]: also !== "",
     "No vaults found.": of === 0,
-    [`No locks found in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`]:
+    [`${unsure > 0 ? "Probably no locks" : "No locks found"} in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`]:
       vaults.length > 0 && all.length === 0,
     [`${grouped(vaults.length)} of ${count(of, "vault")} ${have}.`]:
       log.selection !== undefined && of > 0,
