@@ -7,7 +7,7 @@ import type { RestoredVault } from "../documents/state.ts";
 import { VaultError } from "../errors.ts";
 import { checkWritable } from "../handover/pass-on.ts";
 import { givenKey, keyPlace, parseGivenKey } from "../secrets/keys.ts";
-import { checkLocation, passwordSeen } from "../settings/location.ts";
+import { checkLocation, isShared, passwordSeen } from "../settings/location.ts";
 import { count } from "../terminal/count.ts";
 import { listTable } from "../terminal/tables.ts";
 import { relativeTime } from "../terminal/time.ts";
@@ -73,7 +73,8 @@ const move = command({
       document,
       `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
     );
-    io.narrator.note("", [noted(wayTo`vault config set state ${to}`, "on every machine")]);
+    const where = isShared(to) ? "on every machine, which needs the same key" : "on this machine";
+    io.narrator.note("", [noted(wayTo`vault config set state ${to}`, where)]);
   },
 });
 

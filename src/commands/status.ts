@@ -39,7 +39,7 @@ export const status = command({
       parse: readFindings,
     },
     "--older-than <duration>": {
-      help: "with --fail-on: only if it has been so for this long, such as 30m",
+      help: "with --fail-on: only if it has been so for this long, such as 30m (locked, gone: at once)",
       parse: parseDuration,
       requires: ["failOn"],
     },
