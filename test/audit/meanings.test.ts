@@ -69,6 +69,11 @@ READ_VAULT_WITH_JWT    | SUCCESS             |                     | other
 READ_VAULT_WITH_JWT    | FAILURE             | bad credentials     | other
 READ_VAULT_ATTEMPT     |                     |                     | other
 READ_VAULT             | FAILURE             | possibly wrong credentials | refused
+READ_VAULT             | FAILURE             | Invalid credentials (LDAP bind) | refused
+READ_VAULT             | FAILURE             | HashiCorp Vault: invalid credentials | refused
+READ_VAULT             | FAILURE             | Key Vault: invalid credentials | refused
+READ_VAULT             | FAILURE             | SASL authentication failed: invalid credentials | refused
+READ_VAULT             | FAILURE             | Vault: invalid credentials | failed
 READ_VAULT             | FAILURE             | Invalid vault credentials for application shop | refused
 READ_VAULT             | FAILURE             | Validation failed for vault credentials | refused
 READ_VAULT             | 400                 | Invalid vault credentials: payload must not be blank | refused

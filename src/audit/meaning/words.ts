@@ -25,7 +25,7 @@ const nouns: Readonly<Record<string, string>> = {
   THEIR: `(?:(?:${ours}) )*`,
   OWN: `(?<!(?<![\\w'])(?!(?:${ours}) )[\\w']+ )`,
   OTHERS:
-    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card(?! vault)|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend|broker|kafka|redis|queue|vpn|webhook)",
+    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card(?! vault)|database|db|proxy|ldap|sasl(?: authentication failed)?|hashi ?corp(?: vault)?|key vault|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend|broker|kafka|redis|queue|vpn|webhook)",
   PAIR: "(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)",
   SECRET:
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
@@ -57,7 +57,7 @@ const misleading = row(String.raw`
   LOCKED by (?:another|other|a different|transaction|process|thread|session)
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the|invalid|wrong|bad)(?: \w+){0,3} SECRET
-  OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
+  OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|[^.;]*\((?:ldap|sasl|kerberos|saml|sso|smtp|database)[^)]*\)|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
   (?<!vault )credentials(?: \((?:x )?application(?: uuid)?\)|: application(?: uuid)?$)
   (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls|hsm|kms|sim|smart ?card) pin
   VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)
