@@ -108,8 +108,9 @@ export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | un
   inverted ??
   (Math.min(rankOf("success", name), rankOf("permission", name)) < Infinity ? false : undefined);
 
-/** Whether a log system gave the column its time: `@timestamp`, `_time`. */
-export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);
+/** Whether a log system gave the column its time, `@timestamp`, `_time`, or it is a local one. */
+export const isSystems = (column: string): boolean =>
+  /(?:^|\.)[@_]+(?!source\b)\w*$|(?:^|[^a-z])local|Local/.test(column);
 
 /** Whether a column is about a vault or session, not the event: `dateCreated`, `expiryDate`. */
 export const isProperty = (column: string): boolean =>
