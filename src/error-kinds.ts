@@ -1,5 +1,4 @@
 export const retries = ["safe", "after-fix", "after-status", "never"] as const;
-
 export type Retry = (typeof retries)[number];
 
 /** `retry`: whether the same command may be run again. `meaning` is the sentence of vault help exit-codes. */

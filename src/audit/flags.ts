@@ -1,5 +1,6 @@
 import type { Rules } from "../documents/audit.ts";
 import { VaultError } from "../errors.ts";
+import { bareAddress } from "./columns/looks.ts";
 import { zoneOf } from "./columns/times.ts";
 import { knownName, knownNames, type Renames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
@@ -68,7 +69,7 @@ export function parseWhere(text: string): Condition {
     form: "KEY=VALUE",
     hint: `--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'; keys are ${conditionKeys.join(", ")}`,
     names: conditionKeys,
-    valueOf: (value) => value || undefined,
+    valueOf: (value, key) => (key === "ip" ? bareAddress(value) : value) || undefined,
   });
   return { key: key as Condition["key"], value };
 }

@@ -69,7 +69,7 @@ export interface ArgumentSpec extends ValueSpec {
 
 export const vaultArgument = {
   term: "[vault]",
-  help: "UUID, label, or (on a terminal) its first 4 digits or more",
+  help: "UUID, label, or (on a terminal) the first 4 digits or more of the UUID",
   values: { from: "vaults", byLabel: true },
 } as const satisfies ArgumentSpec;
 

@@ -23,7 +23,7 @@ export const forget = command({
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.state.store()).find(uuid);
-    if (options.yes !== true && found.length < 2) checkForget(uuid, found[0], discardPending);
+    if (found.length < 2) checkForget(uuid, found[0], discardPending || options.yes === true);
     const question = `Remove the credentials of vault ${uuid} from this machine? Without a copy of them, the vault is lost.`;
     await confirmOrFail(app.io.ask, options.yes === true, question);
     const work = async ({ session }: ExchangeContext): Promise<string | null> => {

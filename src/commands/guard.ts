@@ -76,13 +76,13 @@ export const guard = command({
     const chosen = all ? known.filter(isCountedHere).map(({ uuid }) => uuid) : given;
     if (to !== undefined) await reset(app, to, chosen, options);
     const circumstances = { policy: app.settings.policy, clock: store };
-    const vaults = (to === undefined ? known : await read()).map((record) =>
-      describeGuard(record, circumstances),
-    );
-    const unanswered = given.length === 0 ? [] : vaults.map((one) => one.unansweredStarts);
-    const breakers = (await store.breakers()).map((breaker) =>
-      describeBreaker(breaker, store.breaker(breaker.service).now(), Math.max(0, ...unanswered)),
-    );
+    const records = to === undefined ? known : await read();
+    const vaults = records.map((record) => describeGuard(record, circumstances));
+    const asked = given.length === 1 ? records : [];
+    const breakers = (await store.breakers()).map((breaker) => {
+      const of = asked.find(({ service }) => service === breaker.service);
+      return describeBreaker(breaker, store.breaker(breaker.service).now(), of?.unansweredStarts);
+    });
     const document = { vaults, breakers };
     await app.io.output.show(document, (view) => guardList(document, view));
     sayNext(

@@ -219,7 +219,7 @@ export interface NewPair {
   credentials: Credentials;
   kind: Kind;
   device?: Device | undefined;
-  label?: string | null | undefined;
+  label?: string | undefined;
 }
 
 /** A vault that is being created. Until the service answers, only the external reference can identify it. */

@@ -316,7 +316,10 @@ function openWays(
   if ((isLeft && !unread) || beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
   const finished = finishOf(vault.uuid, open);
   if (allowsStart(vault, circumstances.policy)) {
-    const anew = noted(again, "starts again with the old credentials");
+    const anew = noted(
+      open.saveOwed ? saving(again) : again,
+      "starts again with the old credentials",
+    );
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
   if (isLeft && tokenExpiresAt(open) > circumstances.clock.now()) return [finished];
@@ -342,19 +345,18 @@ export function finishOf(uuid: string, open: OpenExchange): Way {
 }
 
 function anewOf(uuid: string, open: OpenExchange): Way {
-  const anew = withWords(
+  return withWords(
     againOf(uuid, open),
     ...discarding(open),
     ...(open.holdReason === "masked" ? ["--reveal"] : []),
   );
-  return open.saveOwed ? saving(anew) : anew;
 }
 
-/** The way with a command that saves the new credentials, which a person fills in. */
-const saving = (way: Way): Way => ({
-  ...withWords(way, "--save-cmd", "CMD"),
-  fill: [...(way.fill ?? []), "CMD"],
-});
+/** The way with a command that saves the new credentials, which a person fills in if it has none. */
+const saving = (way: Way): Way =>
+  way.argv.includes("--save-cmd")
+    ? way
+    : { ...withWords(way, "--save-cmd", "CMD"), fill: [...(way.fill ?? []), "CMD"] };
 
 /** After a delete that may have arrived, only the service can tell. */
 export const isStillThere = (uuid: string): Way =>

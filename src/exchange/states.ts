@@ -40,7 +40,6 @@ export type HoldReason = keyof typeof holdReasons;
  * an exchange that was discarded or expired. Only the success of a rival makes a pair `superseded`.
  */
 export const standings = ["current", "imported", "offered", "superseded", "void"] as const;
-
 export type Standing = (typeof standings)[number];
 
 /** States in which a new pair waits for its acknowledgement, or may have received it. */

@@ -146,7 +146,7 @@ export function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | un
     ...forAll,
     ...asked,
     kind,
-    label: vault === undefined ? (line.label ?? given?.label ?? null) : vault.label,
+    label: vault?.label ?? line.label ?? given?.label ?? null,
     hashedPin: pair?.credentials.hashedPin,
     externalRef: line.externalRef ?? forAll.externalRef,
     newVault: operation === "update" ? contentsOf(line, kind) : undefined,

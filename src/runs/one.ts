@@ -94,7 +94,7 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(io.ask, options.yes === true, question);
   }
-  const again = options.program && { again: withFlags(io.line, "--discard-pending") };
+  const again = options.program && !isDryRun && { again: withFlags(io.line, "--discard-pending") };
   const checked = { ...start, kind, label: record?.label ?? null, ...again };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");

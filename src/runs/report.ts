@@ -188,7 +188,8 @@ export class Report {
     const over = staying.reduce((sum, { count }) => sum + count, this.tally.done);
     const ways = staying.flatMap(({ next }) => next);
     const others = [...new Map(ways.map((way) => [way.argv.join("\0"), way])).values()];
-    return over < this.tally.total ? [this.#options.rest, ...others] : others;
+    const isOver = over === this.tally.total && this.tally.done < over;
+    return isOver ? others : [this.#options.rest, ...others];
   }
 
   #count(outcome: Outcome): void {

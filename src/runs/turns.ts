@@ -60,6 +60,7 @@ export async function takeTurns<Vault extends Named>(
   let next = 0;
   let failures = 0;
   let stop: Stop = null;
+  let hasWaited = false;
 
   function mayBegin(): boolean {
     if (stop !== null || interrupted.aborted) return false;
@@ -154,7 +155,8 @@ export async function takeTurns<Vault extends Named>(
   function follow(event: ExchangeEvent, turn: Active, { uuid }: Named): void {
     const { type } = event;
     if (type === "warning") narrator.warn(`vault ${uuid}: ${event.message}`);
-    if (type === "settled" || (type === "waiting" && active.size === 1)) narrator.tell(event);
+    if (type === "settled" || (type === "waiting" && !hasWaited)) narrator.tell(event);
+    hasWaited ||= type === "waiting";
     if (type === "starting") turn.phase = "started";
     if (
       type === "acknowledging" ||

@@ -59,8 +59,8 @@ export async function runForeground(
       stdio: [input === undefined ? "inherit" : "pipe", "inherit", "inherit"],
       env: { ...env },
     });
-    // What a pipe takes at once counts as read: nobody can tell how much of it a program has read.
-    let unread = Buffer.byteLength(input ?? "") > 65_536;
+    // What a socket may take at once counts as read: nobody can tell how much a program has read.
+    let unread = Buffer.byteLength(input ?? "") > 262_144;
     child.stdin?.on("error", () => {}).on("finish", () => (unread = false));
     child.stdin?.end(input);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];

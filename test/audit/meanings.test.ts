@@ -64,7 +64,12 @@ ACKNOWLEDGE_READ_VAULT | FAILURE             | the token is unknown or has expir
 ACKNOWLEDGE_READ_VAULT | FAILURE             | Gateway Timeout     | unclear-ack
 READ_VAULT             | UNKNOWN             | sent, no whole answer: it may count | unanswered-start
 API_KEY_CHECK          | FAILURE             | API key check failed | application
-READ_VAULT (JWT)       | SUCCESS             |                     | unclear-start
+READ_VAULT (JWT)       | SUCCESS             |                     | read
+ACKNOWLEDGE_READ_VAULT (JWT) | SUCCESS       |                     | ack-read
+vaultsvc.CREATE_API_KEY | SUCCESS            |                     | application
+READ_VAULT_ATTEMPT     | FAILURE             | bad credentials     | failed
+READ_VAULT             | FAILURE             | rate limit reached, vault credentials not checked | not-performed
+READ_VAULT             | FAILURE             | API key mismatch; vault credentials not checked | not-performed
 READ_VAULT_WITH_JWT    | SUCCESS             |                     | other
 READ_VAULT_WITH_JWT    | FAILURE             | bad credentials     | other
 READ_VAULT_ATTEMPT     |                     |                     | other

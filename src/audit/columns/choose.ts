@@ -223,7 +223,7 @@ class Search {
     const isCount = ({ name, texts }: Profile): boolean =>
       /^(?:(?:event|item|doc)?_?c(?:oun|n)t|anzahl(?: ereignisse)?|hits|occurrences|nombre|repeat(?:s|ed|_?count)|times|recuento|aantal)(?:\(.*\))?$/i.test(
         name,
-      ) && texts.some((text) => Number(text) > 1);
+      ) && texts.some((text, at) => Number(text) > 1 && Number(text) !== at + 1);
     const isCounted = this.#free().some(isCount);
     return { columns, times, hasSuccesses, isContradicted, isCounted, warnings: this.#warnings };
   }
@@ -389,25 +389,16 @@ class Search {
     const words = [...this.#named("outcome"), ...this.#named("success")].filter(isFew);
     const codes = [...this.#named("status"), ...this.#named("failure")].filter(isFew);
     const reasons = this.#named("reason");
-    const isOfSecret = (text: string): boolean =>
+    const ofSecrets = (text: string): boolean =>
       /^(?:credentials|device|pin)$/.test(reasonOf(undefined, [text]) ?? "");
-    const texts = reasons.flatMap(({ counts }) => [...counts.keys()]);
-    const ofSecrets = new Set(texts.filter(isOfSecret));
-    // It calls calls accepted whose text tells a failed attempt: not one of hundreds, as by a note.
-    const isAlways = (one: Profile): boolean => isFailure(one) && one.isWhole && !varies(one);
-    const isDenied = (one: Profile): boolean => {
-      const isGood = (at: number): boolean =>
-        isAlways(one) || outcomeOf(one.values.get(at) ?? "", isInverted(one)) === "good";
-      const others = reasons.filter(({ name }) => name !== one.name);
-      const denied = others
-        .flatMap(({ values }) => [...values])
-        .filter(([, t]) => ofSecrets.has(t));
-      return denied.filter(([at]) => isGood(at)).length * 200 >= Math.max(1, one.texts.length);
-    };
-    // A status 200 of all calls is another one, as is a failure of all.
+    // A status 200 of all calls, also of those whose text tells a failed attempt, is another one.
     const isOfAll = (one: Profile): boolean =>
-      isDenied(one) &&
-      (isAlways(one) ||
+      reasons.some(
+        (reason) =>
+          // A note beside one of hundreds of accepted calls is no sign of it.
+          reason.name !== one.name && countOf(reason, ofSecrets) * 200 >= one.texts.length,
+      ) &&
+      ((isFailure(one) && one.isWhole && !varies(one)) ||
         [...one.counts.keys()].every((text) => outcomeOf(text, isInverted(one)) === "good"));
     const named = [...new Set([...words, ...codes])].filter(
       (one) => !errors.includes(one) && !isOfAll(one),
@@ -444,9 +435,9 @@ class Search {
     // What calls all accepted may be about something else, if other words tell them apart.
     const isOfLog = best?.isWhole === true && !varies(best);
     const [other] = isOfLog ? told : [...words, ...codes].filter((one) => !best && isOfAll(one));
-    if (!isOpen) return false;
-    if (other !== undefined) this.#sayOther("outcome", other);
-    return other !== undefined || (best !== undefined && isDenied(best));
+    if (other === undefined || !isOpen) return false;
+    this.#sayOther("outcome", other);
+    return true;
   }
 
   /** Assigns the reason: the text with most refusal reasons, else what only failed calls have. */

@@ -175,12 +175,15 @@ export const looksLikeEndpoint = (value: string): boolean =>
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
 const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
 
+/** An address without its brackets and its port, which gateways write. */
+export const bareAddress = (text: string): string =>
+  text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^\/?((?:::ffff:)?[\d.]+):\d+$/i, "$1");
+
 /** Whether a value is an IP address, also with a port, in brackets or first of a forwarder list. */
 export function looksLikeAddress(value: string): boolean {
   if (value.length > 200) return false;
   const first = (value.split(",", 1)[0] ?? "").trim();
-  const bare = first.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
-  return ipv4.test(bare) || ipv6.test(bare);
+  return ipv4.test(bareAddress(first)) || ipv6.test(bareAddress(first));
 }
 
 /** Whether a value is true or false, or a small number, of which 0 is false. */

@@ -276,13 +276,14 @@ function traceOf(
       ? sent("were never valid: nothing in this log has replaced those of the vault's creation.")
       : sent("are not current.");
   const replaced = `, acknowledged at ${end.at}, had replaced`;
-  if (other && (isNamed || address !== undefined))
+  const isNamedOther = externalRef !== undefined && clients.has(end.externalRef ?? "");
+  if (other && (isNamed || isNamedOther || address !== undefined))
     return sent(
       `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`,
     );
   const whose = other ? "an" : "its own";
   return sent(
-    `${whose} exchange${isNamed ? "" : inBrackets(end)}${replaced}: ${other ? "another client shares the vault, or " : ""}it does not store the new ones, or does not use them.`,
+    `${whose} exchange${isNamed ? "" : inBrackets(end)}${replaced}: ${other ? "either another client shares the vault, or this one" : "it"} does not store the new ones, or does not use them.`,
     isNamed ? probably : "probably ",
   );
 }

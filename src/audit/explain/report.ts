@@ -137,22 +137,21 @@ export function answerOf(
   const all = (isProblem(worst) && byVerdict.get(worst)) || [];
   const read = worst === "locked" || worst === "at-risk" ? all.slice(0, maxRead) : [];
   const by = originsOf(log, read);
-  const asked = all.length > 0 ? all : vaults;
+  const asked = all.length > 0 ? all : (byVerdict.get("ok") ?? []);
   const unsure = asked.filter((one) => one.certainty === "likely").length;
   const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;
-  const isOne = unsure === all.length;
-  const condition = isOne ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
+  const isProbable = unsure > 0 && unsure === asked.length;
+  const condition = isProbable ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
   const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
-  const have = `${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}`;
   const gone = counts.deleted === 0 ? "" : `, ${grouped(counts.deleted)} of them deleted`;
   const text = said({
     [`${count(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`]:
       all.length > 0,
     [`Also ${also}.`]: also !== "",
     "No vaults found.": of === 0,
-    [`${unsure > 0 ? "Probably no locks" : "No locks found"} in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`]:
+    [`${isProbable ? "Probably no locks" : "No locks found"} in ${count(vaults.length, "vault")}${gone}${isProbable ? "" : some}. Locks made in the console appear only if the export records them.`]:
       vaults.length > 0 && all.length === 0,
-    [`${grouped(vaults.length)} of ${count(of, "vault")} ${have}.`]:
+    [`${grouped(vaults.length)} of ${count(of, "vault")} ${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}.`]:
       log.selection !== undefined && of > 0,
   });
   return { found: { text: text.join(" "), by }, vaultCount: vaults.length, verdicts: counts };

@@ -166,8 +166,10 @@ export class Classifier {
   ): Known {
     const outcome = this.#outcomeIn(given ?? "");
     const description = text === action ? undefined : textOf(text);
+    // An attempt that says what came of it is the call.
+    const call = (outcome ?? description) === undefined ? "" : action.replace(attempt, "");
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
-      nameIn(action, this.#renames) ?? {};
+      nameIn(action, this.#renames) ?? nameIn(call) ?? {};
     if (base === "application") return [base];
     const isAck = isAcknowledgement(base);
     if (outcome === "UNKNOWN" && base !== undefined)
@@ -187,13 +189,12 @@ export class Classifier {
     const said = description === undefined ? undefined : describedOutcome(description);
     const isFailure =
       this.#failure?.test([action, outcome ?? [], description ?? []].flat().join(" ")) === true;
-    const isRefused = isFailure || result === "bad" || describedOutcome(rest) === "bad";
-    if (isRefused || (base === undefined && result !== "good" && said === "bad")) {
-      const refused = refusal(base, { action, rest, outcome, description }, isFailure);
-      // READ_VAULT (JWT), accepted, is no refusal.
-      const isNone = result === "good" && base !== "create" && refused[0] === "not-performed";
-      return isNone ? ["unclear-start", "outcome"] : refused;
-    }
+    // READ_VAULT (JWT), accepted, is no refusal.
+    const why = failing.test(rest) ? undefined : reasonOf(undefined, [rest]);
+    const isOk = result === "good" && why !== undefined && refusals[why] === undefined;
+    const isRefused = isFailure || result === "bad" || (!isOk && describedOutcome(rest) === "bad");
+    if (isRefused || (base === undefined && result !== "good" && said === "bad"))
+      return refusal(base, { action, rest, outcome, description }, isFailure);
     if (base === undefined)
       return isAboutApplication(action) ? ["application"] : ["other", "action"];
     const isTaken = result === undefined && said === undefined && given !== null;
@@ -266,7 +267,7 @@ function refusal(
       const isOfVault = reasonOf(undefined, [action]) === reason || /vault/i.test(action);
       return isOfVault ? [kind] : [weaker(kind), "action"];
     }
-    const isOther = reason === "application" && !/vault/i.test(action);
+    const isOther = reason === "application" && !callOfVault.test(action);
     return isOther || isAboutApplication(action) ? ["application"] : ["other", "action"];
   }
   if (kind !== undefined) return [kind];
@@ -292,8 +293,11 @@ const isAdministrator = (text: string): boolean =>
     plainWords(text),
   );
 
+const attempt = /[_ ]?attempt(?![a-z])/i;
+const failing = /fail|deni|refus|reject|error|invalid|bad|wrong/i;
+const callOfVault = /(?:read|update|delete|lock)[_ ]?vault|vault[_ ]?(?:read|update|delete|lock)/i;
+
 /** Whether an item is not about a vault. A browser asks by OPTIONS whether it may call. */
 const isAboutApplication = (text: string): boolean =>
-  /^(?!.*VAULT).*(?:API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION)|^(?:OPTIONS|HEAD)(?: +(?:\/|https?:)|$)/i.test(
-    text,
-  );
+  (/API_?KEY|ADDRESS|JWT|WHITELIST|APPLICATION/i.test(text) && !callOfVault.test(text)) ||
+  /^(?:OPTIONS|HEAD)(?: +(?:\/|https?:)|$)/i.test(text);

@@ -47,7 +47,7 @@ const row = (alternatives: string): RegExp =>
 
 /** Misleading parts of a text, taken out: hints, conditions, negations, what is about others. */
 const misleading = row(String.raw`
-  (?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+[^.,;:]*|(?:possibly|probably|maybe|perhaps|presumably|vermutlich|moglicherweise|wahrscheinlich|peut etre|posiblemente|probablemente) [^.;]*
+  (?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+[^.,;:]*|(?:possibly|probably|maybe|perhaps|presumably|vermutlich|moglicherweise|wahrscheinlich|peut etre|posiblemente|probablemente) [^.;:?,]*
   (?:remaining|noch|restantes?|quedan?):? \d+ (?:attempts?|tries|versuche?|tentatives?|intentos?)[^.,;:]*
   (?:before|until|till|unless|if|when|once|to avoid|bevor|bis|wenn|falls|sobald|avant|jusqu|si|antes|hasta|cuando) [^.,;:]*
   (?:an?|any|each|every|eine?|une?|una) VAULT[^.;]*|(?:is|gets|becomes|wird|est) LOCKED (?:after|nach|apres) [^.,;:]*|(?<=^|[.;,:] ?)after \d+ [^.,;:]*
@@ -176,7 +176,8 @@ export function reasonOf(
   if (isElsewhere && (has("locked", "starts", "attempts") || secrets.length > 0)) return undefined;
   if (has("gone")) return reasons.size === 1 ? "gone" : undefined;
   // What is about others beside a vault's credentials may be about these.
-  const ofVault = /vault.{0,4}credential|(?:payload|encrypted ?data) (?:do|did|must)/i;
+  const ofVault =
+    /(?:invalid|wrong|bad|incorrect|stale|fail(?:ed|ure):?(?: for| of)?|validat\w* (?:of|for|error:?)) (?:the )?vault.{0,4}credential|credentials?\)? (?:rejected|refused|invalid|wrong|failed|must|stale|denied|do|did)|(?:payload|encrypted ?data) (?:do|did|must)/i;
   if (isElsewhere && texts.some((text) => ofVault.test(text))) return undefined;
   // A failure to look at credentials is not one of theirs, but they may have been looked at.
   if (has("service")) return texts.some((text) => /credential/i.test(text)) ? undefined : "service";

@@ -39,8 +39,7 @@ export interface Table {
   name: string;
   heads: readonly string[];
   rows: readonly Row[];
-  /** The same with all columns, for a program. */
-  whole: readonly Row[];
+  wholeRows: readonly Row[];
   /** What is not listed. */
   notes: readonly string[];
 }
@@ -257,7 +256,7 @@ function tableOf(
   );
   const shown = rows.map((row) => ({ ...row, cells: row.cells.filter(isShown) }));
   const told = [...shared, ...notes];
-  return [{ name, heads: heads.filter(isShown), rows: shown, whole: rows, notes: told }];
+  return [{ name, heads: heads.filter(isShown), rows: shown, wholeRows: rows, notes: told }];
 }
 
 const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");

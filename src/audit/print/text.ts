@@ -64,9 +64,9 @@ function paintOf({ verdict, mark }: Pick<Row, "verdict" | "mark">, palette: Pale
   return palette[paints[verdict] ?? "warn"];
 }
 
-function table({ name, heads, rows, whole, notes }: Table, view: TableOptions): string {
+function table({ name, heads, rows, wholeRows, notes }: Table, view: TableOptions): string {
   const { isTTY, palette } = view;
-  const painted = (isTTY ? rows : whole).map((row) =>
+  const painted = (isTTY ? rows : wholeRows).map((row) =>
     row.cells.map((cell, index): Cell => {
       const text = shown(isTTY ? timeText(cell) : cell);
       return index === 1 ? { text, paint: paintOf(row, palette) } : text;

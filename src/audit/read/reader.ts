@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import { type Choice, timeIn } from "../columns/choose.ts";
-import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
+import { bareAddress, isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import {
   ascii,
   type Bytes,
@@ -309,8 +309,7 @@ export function itemOf(
 ): Item | string {
   const valueOf = (role: Role): string | undefined => {
     const text = fields.get(columns[role]?.name ?? "");
-    // Gateways write a port behind an address.
-    return role === "ip" ? text?.replace(/(?<=^(?:\d+\.){3}\d+):\d+$/, "") : text;
+    return text !== undefined && role === "ip" ? bareAddress(text) : text;
   };
   const text = timeIn(fields, columns);
   if (text === "") return "no time";

@@ -13,7 +13,7 @@ import { clip, listed, listNames } from "./clip.ts";
 import { type Fields, parse, unlike } from "./fields.ts";
 import { Input, type InputSpec, pieceSize } from "./input.ts";
 import type { Entry, EventKind, Item, ItemLocation, Role } from "./item.ts";
-import { anyUuid, endOf, properties, Skips } from "./item.ts";
+import { anyUuid, endOf, isAcknowledgement, properties, Skips } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
 import { type Cutter, longestRecord, type RawRecord, type Sink } from "./json.ts";
 import { formOf } from "./table.ts";
@@ -144,7 +144,7 @@ export class Source implements Sink {
     if (entry.vault < 0 && (isLock || mayCount(entry.event))) {
       const text = textOf(this.bytesOf(entry));
       // None is accepted without a vault: in a spreadsheet, only the first row may name it.
-      if (endOf(entry.event) === "accepted" && !anyUuid.test(text))
+      if (isAcknowledgement(entry.event) && !anyUuid.test(text))
         return this.skip(entry.line, "no vault's UUID", "");
       // Its own id is none, and not remembered: those of 100,000 calls would be too many.
       const { id = "" } = this.itemOf(entry);
@@ -160,10 +160,11 @@ export class Source implements Sink {
     const text = (): string => [...fields.values()].join(" ");
     if (typeof item === "string") {
       const has = (role: Role): boolean => fields.has(this.layout.columns[role]?.name ?? "");
-      const isCall = has("action") || (has("vault") && has("outcome"));
+      const outcome = fields.get(this.layout.columns.outcome?.name ?? "") ?? "";
+      const isRefused = has("time") && has("vault") && outcomeOf(outcome) === "bad";
       const isOther =
         isText === this.#isText
-          ? list !== undefined && !this.#lists.has(list) && !isCall
+          ? list !== undefined && !this.#lists.has(list) && !has("action") && !isRefused
           : !anyUuid.test(text());
       if (isOther) this.passOver(list ?? "");
       else this.skip(line, doubt ?? item, text());

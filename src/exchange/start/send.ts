@@ -198,11 +198,11 @@ async function recordGiven(
   const { session } = context;
   const vault = await session.read();
   const kind = checkStart(vault, start);
-  const { given, hashedPin, device, label } = start;
+  const { given, hashedPin, device } = start;
   if (given?.type !== "pair") return { kind, wish: start };
   const known = await recordedAs(context, vault, start);
   const credentials = bareCredentials({ ...given.credentials, hashedPin });
-  const generation = known ?? (await session.recordPair({ credentials, kind, device, label }));
+  const generation = known ?? (await session.recordPair({ credentials, kind, device }));
   return { kind, wish: vault?.open ? start : { ...start, generation } };
 }
 
