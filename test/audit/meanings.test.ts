@@ -84,6 +84,7 @@ READ_VAULT             | FAILURE             | Validation failed for vault crede
 READ_VAULT             | 400                 | Invalid vault credentials: payload must not be blank | refused
 READ_VAULT             | 400                 | payload does not match regex | refused
 READ_VAULT             | 413                 | payload too large   | not-performed
+READ_VAULT             | FAILURE             | hashedPin must not be blank | refused
 DELETE_VAULT           |                     | no uses remain      | delete`),
 )("%s, %s, %s: %s", (action = "", outcome = "", description = "", kind = "") => {
   expect(kindOf(action, outcome, description === "" ? undefined : description)).toBe(kind);

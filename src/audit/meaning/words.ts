@@ -177,7 +177,7 @@ export function reasonOf(
   if (has("gone")) return reasons.size === 1 ? "gone" : undefined;
   // What is about others beside a vault's credentials may be about these.
   const ofVault =
-    /(?:invalid|wrong|bad|incorrect|stale|fail(?:ed|ure):?(?: for| of)?|validat\w* (?:of|for|error:?)) (?:the )?vault.{0,4}credential|credentials?\)? (?:rejected|refused|invalid|wrong|failed|must|stale|denied|do|did)|(?:payload|encrypted ?data) (?:do|did|must)/i;
+    /(?:invalid|wrong|bad|incorrect|stale|fail(?:ed|ure):?(?: for| of)?|validat\w* (?:of|for|error:?)) (?:the )?vault.{0,4}credential|credentials?\)? (?:rejected|refused|invalid|wrong|failed|must|stale|denied|do|did)|(?:payload|encrypted ?data|pin) (?:do|did|must)/i;
   if (isElsewhere && texts.some((text) => ofVault.test(text))) return undefined;
   // A failure to look at credentials is not one of theirs, but they may have been looked at.
   if (has("service")) return texts.some((text) => /credential/i.test(text)) ? undefined : "service";
