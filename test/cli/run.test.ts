@@ -83,10 +83,23 @@ describe.concurrent("vault run", () => {
     expectError(unread, "pending", /true did not read the whole document/);
   });
 
-  it("acknowledges a document that a pipe takes at once, whether the program reads it or not", async () => {
-    const { start } = await prepare();
-    for (let times = 0; times < 5; times += 1)
-      expectExit(await start(["--stdin", "--", "true"]).exit, 0);
+  it.each([10, 100_000])(
+    "acknowledges a document of %i characters, whether the program reads it or not",
+    async (length) => {
+      const { start } = await prepare({ ...offlineNote, content: "x".repeat(length) });
+      for (let times = 0; times < 4; times += 1)
+        expectExit(await start(["--stdin", "--", "true"]).exit, 0);
+    },
+  );
+
+  it("names the save that a held exchange owes", async () => {
+    const { machine, uuid, run } = await prepare();
+    expectExit(
+      await machine.vault("get", uuid, "--json", "--save-cmd", "cat >/dev/null; exit 1"),
+      11,
+    );
+    const refused = await run(["--json", ...number, "--", "true"]);
+    expect(errorOf(refused).help).toMatch(/vault run .* --discard-pending --save-cmd CMD -- true /);
   });
 
   it.each([

@@ -92,6 +92,9 @@ describe.concurrent("vault state locks", () => {
     expect(existsSync(machine.stateDir)).toBe(false);
     const json = await machine.ok("state", "locks", "--json");
     expect(JSON.parse(json.stdout)).toEqual({ locks: [] });
+    const unknown = "5a4b0000-0000-4000-8000-000000000000";
+    expectError(await machine.vault("forget", unknown, "--yes", "--json"), "no-credentials");
+    expect(existsSync(machine.stateDir)).toBe(false);
   });
 
   it("names who has a vault for as long as a program runs, which keeps nobody from another one or from a backup", async () => {
