@@ -316,10 +316,8 @@ function openWays(
   if ((isLeft && !unread) || beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
   const finished = finishOf(vault.uuid, open);
   if (allowsStart(vault, circumstances.policy)) {
-    const anew = noted(
-      open.saveOwed ? saving(again) : again,
-      "starts again with the old credentials",
-    );
+    const way = open.saveOwed ? saving(again) : again;
+    const anew = noted(way, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
   if (isLeft && tokenExpiresAt(open) > circumstances.clock.now()) return [finished];

@@ -20,14 +20,14 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
       (outer, key) => (outer as Record<PropertyKey, unknown> | null | undefined)?.[key],
       value,
     );
-    const unseen =
+    const note =
       issue.code === "invalid_type"
         ? ` (is ${typeOf(came)}, not ${typeWords[issue.expected]})`
         : typeof came === "string"
           ? unseenIn(came)
           : "";
     const { message } = issue;
-    const rule = came === undefined ? `is missing: ${message}` : message + unseen;
+    const rule = came === undefined ? `is missing: ${message}` : message + note;
     return { path: issue.path.map(String).join("."), rule };
   });
   return { ok: false, violations };

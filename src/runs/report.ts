@@ -167,13 +167,12 @@ export class Report {
 
   /** The output has failed: nobody gets what else would be read. */
   outputFailed(cause: unknown): VaultError {
-    const { name } = this.#options;
     const { code } = cause as NodeJS.ErrnoException;
     if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
     const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
     return new VaultError(
       "partial",
-      `run ${name} was stopped, because the output could not be written: ${why}`,
+      `run ${this.#options.name} was stopped, because the output could not be written: ${why}`,
       {
         hint: "contents that were not delivered are held, and were not acknowledged",
         next: this.#next(),

@@ -29,6 +29,9 @@ export interface ForegroundProgram {
 /** Signals that end a program or ask it to do something; this process listens to the others already. */
 const moreSignals = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
+/** Bytes that a socket may take at once, and that count as read: nobody can tell what a program has read of them. */
+export const takenAtOnce = 262_144;
+
 /**
  * Runs a program in the process group of this process, so that the terminal's Ctrl-C, Ctrl-Z and changes of its size reach it by
  * themselves. `begin` is told, before it runs, what passes on the signals that this process listens to already; other signals are
@@ -59,8 +62,7 @@ export async function runForeground(
       stdio: [input === undefined ? "inherit" : "pipe", "inherit", "inherit"],
       env: { ...env },
     });
-    // What a socket may take at once counts as read: nobody can tell how much a program has read.
-    let unread = Buffer.byteLength(input ?? "") > 262_144;
+    let unread = Buffer.byteLength(input ?? "") > takenAtOnce;
     child.stdin?.on("error", () => {}).on("finish", () => (unread = false));
     child.stdin?.end(input);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];

@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { asVaultError, Interruption } from "../../src/errors.ts";
 import { endGroup, type Host } from "../../src/host.ts";
+import { takenAtOnce } from "../../src/terminal/foreground.ts";
 import { orAborted } from "../../src/terminal/signals.ts";
 import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
 import { createIo, type Basics, type SettingsPart } from "../../src/parts/basics.ts";
@@ -118,8 +119,8 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       const child = spawn(file ?? name, args, { argv0: name, cwd: options.cwd, env: { ...env } });
       child.stdout.setEncoding("utf8").on("data", (text: string) => (written.out += text));
       child.stderr.setEncoding("utf8").on("data", (text: string) => (written.err += text));
-      let unread = input !== undefined;
-      child.stdin.on("error", () => {}).on("finish", () => (unread &&= false));
+      let unread = Buffer.byteLength(input ?? "") > takenAtOnce;
+      child.stdin.on("error", () => {}).on("finish", () => (unread = false));
       child.stdin.end(input ?? options.input);
       const [code, signal] = (await once(child, "close")) as [number, NodeJS.Signals | null];
       const exitCode = signal === null ? code : 128 + constants.signals[signal];

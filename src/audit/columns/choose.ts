@@ -149,7 +149,7 @@ const tellsOutcomes = (profile: Profile): boolean => {
 };
 
 interface TimeCandidate extends Profile {
-  /** Place of the kind of its name, and whether a log system gave it. */
+  /** Place of the kind of its name, and whether others go before it. */
   rank: number;
   reader: TimeReader;
 }
@@ -343,7 +343,7 @@ class Search {
     const named = timeKinds.flatMap((kind, index) =>
       this.#named(kind)
         .filter((one) => kind !== "creation" || !this.#isOfVault(one))
-        .map((one) => ({ ...one, rank: 2 * index + Number(looks.isSystems(one.name)) })),
+        .map((one) => ({ ...one, rank: 2 * index + Number(looks.isSecondary(one.name)) })),
     );
     const others = this.#free()
       .filter(({ name }) => !looks.isProperty(name) && named.every((one) => one.name !== name))

@@ -108,8 +108,8 @@ export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | un
   inverted ??
   (Math.min(rankOf("success", name), rankOf("permission", name)) < Infinity ? false : undefined);
 
-/** Whether a log system gave the column its time, `@timestamp`, `_time`, or it is a local one. */
-export const isSystems = (column: string): boolean =>
+/** Whether other times go before it: of a log system (`@timestamp`, `_time`), or a local one. */
+export const isSecondary = (column: string): boolean =>
   /(?:^|\.)[@_]+(?!source\b)\w*$|(?:^|[^a-z])local|Local/.test(column);
 
 /** Whether a column is about a vault or session, not the event: `dateCreated`, `expiryDate`. */
@@ -182,8 +182,8 @@ export const bareAddress = (text: string): string =>
 /** Whether a value is an IP address, also with a port, in brackets or first of a forwarder list. */
 export function looksLikeAddress(value: string): boolean {
   if (value.length > 200) return false;
-  const first = (value.split(",", 1)[0] ?? "").trim();
-  return ipv4.test(bareAddress(first)) || ipv6.test(bareAddress(first));
+  const bare = bareAddress((value.split(",", 1)[0] ?? "").trim());
+  return ipv4.test(bare) || ipv6.test(bare);
 }
 
 /** Whether a value is true or false, or a small number, of which 0 is false. */

@@ -167,7 +167,7 @@ export class Classifier {
     const outcome = this.#outcomeIn(given ?? "");
     const description = text === action ? undefined : textOf(text);
     // An attempt that says what came of it is the call.
-    const call = (outcome ?? description) === undefined ? "" : action.replace(attempt, "");
+    const call = (outcome ?? description) === undefined ? "" : action.replace(attemptWord, "");
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
       nameIn(action, this.#renames) ?? nameIn(call) ?? {};
     if (base === "application") return [base];
@@ -190,8 +190,8 @@ export class Classifier {
     const isFailure =
       this.#failure?.test([action, outcome ?? [], description ?? []].flat().join(" ")) === true;
     // READ_VAULT (JWT), accepted, is no refusal.
-    const why = failing.test(rest) ? undefined : reasonOf(undefined, [rest]);
-    const isOk = result === "good" && why !== undefined && refusals[why] === undefined;
+    const why = result !== "good" || failing.test(rest) ? undefined : reasonOf(undefined, [rest]);
+    const isOk = why !== undefined && refusals[why] === undefined;
     const isRefused = isFailure || result === "bad" || (!isOk && describedOutcome(rest) === "bad");
     if (isRefused || (base === undefined && result !== "good" && said === "bad"))
       return refusal(base, { action, rest, outcome, description }, isFailure);
@@ -293,7 +293,7 @@ const isAdministrator = (text: string): boolean =>
     plainWords(text),
   );
 
-const attempt = /[_ ]?attempt(?![a-z])/i;
+const attemptWord = /[_ ]?attempt(?![a-z])/i;
 const failing = /fail|deni|refus|reject|error|invalid|bad|wrong/i;
 const callOfVault = /(?:read|update|delete|lock)[_ ]?vault|vault[_ ]?(?:read|update|delete|lock)/i;
 

@@ -39,6 +39,7 @@ export interface Table {
   name: string;
   heads: readonly string[];
   rows: readonly Row[];
+  /** With the columns that are empty or shared, for a program. */
   wholeRows: readonly Row[];
   /** What is not listed. */
   notes: readonly string[];
