@@ -216,15 +216,16 @@ function messageOf(code: string, message: string, command: CliCommand): string {
     .replaceAll(/(?<!unknown )option '(?:-\w, )?(--[\w-]+)[^']*'/g, "$1");
 }
 
-/** Whether a program to run stands behind `--`. */
-export const takesProgram = ({ registeredArguments: terms }: CliCommand): boolean =>
+/** Whether it runs a program. */
+const takesProgram = ({ registeredArguments: terms }: CliCommand): boolean =>
   (terms as CliArgument[]).some(({ values }) => values?.from === "programs");
 
-/** The error of a line without `--`: options of the program to run would be taken for ours. */
-export const noProgram = (command: CliCommand): VaultError =>
-  new VaultError("usage", "the program to run comes after --, with its own options", {
-    next: waysOf(command),
-  });
+/** @throws `usage` unless just the program to run stands behind `--`: else its words would be taken for ours, or ours for its own */
+export function checkProgram(command: CliCommand, argv: readonly string[]): void {
+  const ours = command.args.length - argv.length + argv.indexOf("--") + 1;
+  if (!takesProgram(command) || ours === command.registeredArguments.length - 1) return;
+  throw usageError(command, "", "the program to run comes after --, with its own options");
+}
 
 /** The help of a command, behind `vault run VAULT -- CMD` of one that runs a program. */
 function waysOf(command: CliCommand): Way[] {

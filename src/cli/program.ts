@@ -4,7 +4,7 @@ import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command } from "./command.ts";
-import { buildProgram, noProgram, pathOf, takesProgram, type Act } from "./commander.ts";
+import { buildProgram, checkProgram, pathOf, type Act } from "./commander.ts";
 
 /**
  * The hidden command that completion scripts call with the words of a command line, up to the cursor. It prints a line for each
@@ -42,7 +42,7 @@ export async function runProgram(
   const act: Act = async (command, given) => {
     const { descriptor } = command;
     const globals = command.optsWithGlobals();
-    if (takesProgram(command) && !argv.includes("--")) throw noProgram(command);
+    checkProgram(command, argv);
     if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
     const { createApp, checkField } = await wiring();
     const app = await createApp(host, globals, version, descriptor.mode, argv);
