@@ -161,9 +161,11 @@ function whyRefused(vault: VaultRecord, [one]: readonly Generation[]): string {
   return why === null ? before : `${before}; ${why}`;
 }
 
-/** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
+/** Explains why credentials that have worked are refused; null if none of them have, or others may be valid. */
 const explainRefusal = ({ provenAt, generations }: VaultRecord): string | null =>
-  provenAt !== null && generations.some((one) => one.proven && one.refused && isLive(one))
+  provenAt !== null &&
+  generations.some((one) => one.proven && one.refused && isLive(one)) &&
+  !generations.some((one) => !one.refused && isLive(one))
     ? `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`
     : null;
 

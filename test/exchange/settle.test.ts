@@ -179,6 +179,18 @@ describe("left at ③", () => {
     expect((await run(world, "get", { generation: 1 })).code).toBe("ok");
   });
 
+  it("in doubt, a refusal of one of two pairs accuses nobody", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "response-lost" as const)];
+    await run(world, "get");
+    world.time += 61_000;
+    await ack(world);
+    const { error } = await run(world, "get", { generation: 1 });
+    expect(error?.code).toBe("rejected");
+    expect(error?.message).not.toContain("another machine");
+    expect((await run(world, "get")).code).toBe("ok");
+  });
+
   it.each(["server-error", "no-connection", "garbled"] as const)(
     "a dead token that the service says nothing definite about (%s) is in doubt after one more try, and a get finds out",
     async (weather) => {
