@@ -14,9 +14,6 @@ import type { Call, Reply } from "./ports.ts";
 import { importOf, unlockedOf } from "./records.ts";
 import { classify, errorStatus, type ErrorClass } from "../protocol/classify.ts";
 
-/** What an answer that an extended endpoint is not there may mean. */
-export const unsupported = "your service may not support this extended operation";
-
 /** What a reply that does not accept its call means for it, by its class (`classify`) or its type. */
 interface Disposition {
   code: ErrorKind;
@@ -118,11 +115,11 @@ const table: Readonly<
   },
   missing: {
     code: "service",
-    what: "the service has no such endpoint: the base URL, the prefix or the service's version is wrong",
+    what: "the service has no such endpoint, or no such vault: the base URL, the prefix or the service's version may be wrong",
     start: "free",
     end: "nothing",
     meaning: "nothing was counted",
-    fix: "check --base-url and --api-prefix",
+    fix: "check the UUID, --kind, --base-url and --api-prefix; your service may not support extended operations",
     next: () => [command`vault doctor`],
     retry: "after-fix",
   },
@@ -131,18 +128,12 @@ const table: Readonly<
   service: unknown,
 };
 
-/** What a missing endpoint may mean as well, if it is an extended one. */
-const missingExtended = {
-  what: "the service has no such endpoint, or no such vault",
-  fix: `check the UUID, --kind, --base-url and --api-prefix; ${unsupported}`,
-};
-
 /** What an answer to a call that counts nothing means, if it is not clear. */
 const uncounted = {
   code: "service",
   what: "the service refused",
   meaning: undefined,
-  fix: `${unsupported}; --debug shows the whole response`,
+  fix: "your service may not support this extended operation; --debug shows the whole response",
   next: undefined,
 } as const satisfies Partial<Disposition>;
 
@@ -177,13 +168,11 @@ function meaningOfAnswer(answer: Answer, call: Call): Meaning {
   const { start, end, what } = table[is];
   const isUnclear = start === "none" || start === "refused";
   const more: Partial<Disposition> =
-    is === "missing" && extended
-      ? missingExtended
-      : is === "unusable" && counts && isOtherVault(answer, call.uuid)
-        ? { start: "none" }
-        : isUnclear && !counts
-          ? uncounted
-          : {};
+    is === "unusable" && counts && isOtherVault(answer, call.uuid)
+      ? { start: "none" }
+      : isUnclear && !counts
+        ? uncounted
+        : {};
   // With neither SUCCESS nor ERROR it settles nothing: a proxy may have written it after the service had processed the call.
   const status = object(answer.body["responseStatus"])?.["status"];
   const isNone =
