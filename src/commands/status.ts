@@ -88,10 +88,10 @@ export const status = command({
         // What was found is told, also if it cannot be printed.
         if (found.length === 0) throw error;
       });
-    const [first] = found;
-    if (first !== undefined)
+    const uuids = [...new Set(found.map(({ uuid }) => uuid))];
+    if (uuids.length > 0)
       throw new VaultError("finding", found.map(({ what }) => what).join("; "), {
-        next: [wayTo`vault status ${first.uuid}`],
+        next: [wayTo`vault status ${uuids.length === 1 ? uuids : []}`],
       });
     if (asked === undefined) sayNext(io.narrator, toDo);
   },
