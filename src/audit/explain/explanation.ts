@@ -159,12 +159,12 @@ function adviceOf(
   const history = command`vault status ${uuid} --history`;
   const reset = command`vault guard ${uuid} --reset`;
   const machines = "after the unlock, on each machine that uses the vault with this program";
-  const acknowledge = noted(command`vault ack ${uuid}`, "on the client's machine");
+  const finish = noted(command`vault status ${uuid}`, "on the client's machine: says how");
   const again = isSure ? noted(command`vault get ${uuid}`, "does both") : history;
   const next: Partial<Record<Verdict, Way[]>> = {
     locked: [noted(reset, machines), noted(history, "shows the credentials of this machine")],
     "at-risk": [history, command`vault guard ${uuid}`],
-    "open-exchange": [isOpen ? acknowledge : again],
+    "open-exchange": [isOpen ? finish : again],
   };
   const counters = noted(
     command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
