@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { offlineCard, coldLab } from "../support/lab.ts";
+import { coldLab, offlineCard, warmLab } from "../support/lab.ts";
 import { vaultInPty } from "../support/pty.ts";
 
 it("a person sees a row for each vault, how far it is, and at the end what to do; Ctrl-C ends a run between two vaults", async () => {
@@ -41,4 +41,13 @@ it("a person sees a row for each vault, how far it is, and at the end what to do
     /: \d of them earlier, 1 failed\. Run may\.\nvault: run may left 1 of 5 vaults undone: 1 failed \(locked\); the same command line would not change that\n(?: {2}next: vault audit-replay.*\n)? {2}next: vault guard/,
   );
   expect(readdirSync(join(machine.home, "cards"))).toHaveLength(4);
+});
+
+it("what a command of --exec prints keeps its lines", async () => {
+  const { machine, uuid } = await warmLab(offlineCard);
+  const said = "word ".repeat(40).trim();
+  const line = ["get", uuid, "--exec", `cat > /dev/null; echo ${said}`];
+  const { code, text } = await vaultInPty(line, { cwd: machine.home, env: machine.env }).exit;
+  expect(text).toContain(`${said}\n`);
+  expect(code).toBe(0);
 });
