@@ -77,6 +77,8 @@ export async function askForStart(
   start: Start,
 ): Promise<Start> {
   if (!io.ask.isPossible || start.given?.type === "recovery") return start;
+  if (record === null && start.given === undefined)
+    io.narrator.note(`Vault ${start.uuid} is not known here.`);
   const kind = start.kind ?? record?.kind ?? (await askKind(io.ask, start.operation));
   const asked =
     record !== null || start.given !== undefined

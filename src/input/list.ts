@@ -75,7 +75,7 @@ async function readEntries(
 ): Promise<{ given: VaultLine; where: string }[]> {
   if (from !== undefined) {
     const { schema, example } = lines[operation];
-    const valid = `a valid line: a UUID, a label, or ${example}`;
+    const valid = `a valid line: ${example}`;
     const hint = `nothing was sent; ${valid}`;
     const text = await sources.read(from, "--from");
     const entries = Array.from(parseList(text, "--from", hint), ({ place, value }) => {
@@ -117,14 +117,14 @@ const lines: Readonly<
 > = {
   get: {
     schema: objectOf(read, rule),
-    example: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
+    example: 'a UUID, a label, or {"uuid":"…","kind":"generic/offline","credentials":{…}}',
   },
   update: {
     schema: update,
     example:
       '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
   },
-  ack: { schema: objectOf({ uuid }, rule), example: '{"uuid":"…"}' },
+  ack: { schema: objectOf({ uuid }, rule), example: 'a UUID, a label, or {"uuid":"…"}' },
 };
 
 /** The name of a vault of a list that is acknowledged. @throws `no-credentials` */
@@ -160,7 +160,7 @@ export function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | un
 function contentsOf({ card, content }: VaultLine, kind: Kind): VaultContents {
   if (card === undefined && content === undefined)
     throw new VaultError("invalid-input", "card or content is missing", {
-      hint: "nothing was sent",
+      hint: `nothing was sent; a valid line: ${lines.update.example}`,
     });
   checkContentsOptions({ card: card && "given", content }, kind);
   return card === undefined ? { content: content ?? "" } : { creditCard: card };
