@@ -73,8 +73,9 @@ const move = command({
       document,
       `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
     );
-    const where = isShared(to) ? "on every machine, which needs the same key" : "on this machine";
-    io.narrator.note("", [noted(wayTo`vault config set state ${to}`, where)]);
+    const where = isShared(to) ? "on every machine, which needs the same key; or" : "or";
+    const note = `${where} --state, VAULTSVC_STATE if given`;
+    io.narrator.note("", [noted(wayTo`vault config set state ${to}`, note)]);
   },
 });
 
