@@ -72,7 +72,7 @@ class RowCutter extends Cutter {
     const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostStrays;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
     // Empty cells behind those of the header, as after a trailing delimiter.
-    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
+    while (this.#count > width && this.#cell(bytes, this.#count - 1) === "") this.#count -= 1;
     const columns = this.#count;
     this.next += this.#lines;
     const to = this.#isWhole ? end - 1 : end;
@@ -149,10 +149,6 @@ class RowCutter extends Cutter {
       if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
     }
     return fields;
-  }
-
-  #isEmpty(index: number): boolean {
-    return this.#cells[2 * index] === this.#cells[2 * index + 1];
   }
 
   #cell(bytes: Buffer, index: number): string {
