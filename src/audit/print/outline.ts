@@ -1,11 +1,5 @@
-import type {
-  InputReport,
-  ItemReference,
-  ReplaySummary,
-  Rules,
-  VaultReport,
-  WhatIfReport,
-} from "../../documents/audit.ts";
+import type { InputReport, ItemReference, ReplaySummary, Rules } from "../../documents/audit.ts";
+import type { VaultReport, WhatIfReport } from "../../documents/audit.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
