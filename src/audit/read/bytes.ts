@@ -23,9 +23,6 @@ export const viewOf = (bytes: Buffer): Bytes => ({
   offset: 0,
 });
 
-export const copyOf = ({ bytes }: Bytes, from: number, to: number): Bytes =>
-  viewOf(Buffer.from(bytes.subarray(from, to)));
-
 /**
  * Hashes the bytes from `from` up to `to`, exclusive, four at a time: of an id, a uuid in any case,
  * to an odd number; of a record, of NDJSON its line without its end, to one that is even, not 0.
@@ -75,7 +72,8 @@ export class TextValues<T> {
     const known = this.#known[place];
     if (known?.text.bytes.length === to - from && isAt(known.text, given, from)) return known.value;
     const value = this.#make(textOf(given.bytes, from, to));
-    if (to - from <= longestText) this.#known[place] = { text: copyOf(given, from, to), value };
+    if (to - from <= longestText)
+      this.#known[place] = { text: viewOf(Buffer.from(bytes.subarray(from, to))), value };
     return value;
   }
 }
@@ -87,10 +85,10 @@ const maxVaults = 2_000_000;
 
 /** Numbers uuids by appearance, from 0; by their bytes: a text of each takes a tenth more time. */
 export class VaultTable {
-  /** The newest number of a hash, and by number the one before it, or -1. */
-  readonly #newest = new Map<number, number>();
-  readonly #before: number[] = [];
-  /** In lower case. */
+  /** Numbers, plus 1, each at the first free place from that of its hash on; at most half full. */
+  #places = new Int32Array(2048);
+  /** By number, in lower case: as bytes, to compare, and as texts. */
+  #bytes = viewOf(Buffer.alloc(1024 * uuidLength));
   readonly #uuids: string[] = [];
 
   /**
@@ -98,44 +96,57 @@ export class VaultTable {
    *
    * @throws `invalid-input` for too many vaults.
    */
-  of(given: Bytes, from: number, to: number): number {
+  of(given: Bytes, from = 0, to = given.bytes.length): number {
     if (to - from !== uuidLength) return -1;
-    const hash = hashOf(given, from, to, true);
-    const newest = this.#newest.get(hash) ?? -1;
-    for (let number = newest; number >= 0; number = this.#before[number] as number)
-      if (isUuidAt(this.uuid(number), given, from)) return number;
+    const place = this.#placeOf(given, from);
+    const known = this.#places[place] as number;
+    if (known > 0) return known - 1;
     const uuid = given.bytes.toString("latin1", from, to).toLowerCase();
     if (!isUuid(uuid)) return -1;
-    if (this.#uuids.length === maxVaults)
+    const number = this.#uuids.length;
+    if (number === maxVaults)
       throw new VaultError(
         "invalid-input",
         `more than ${grouped(maxVaults)} vaults in these items`,
         { hint: "give it the items of fewer vaults" },
       );
-    this.#newest.set(hash, this.#uuids.length);
-    this.#before.push(newest);
-    return this.#uuids.push(uuid) - 1;
-  }
-
-  /** Does the same with a text. */
-  named(text: string): number {
-    const given = viewOf(Buffer.from(text));
-    return this.of(given, 0, given.bytes.length);
+    this.#bytes.bytes.write(uuid, number * uuidLength, "latin1");
+    this.#places[place] = this.#uuids.push(uuid);
+    if (2 * this.#uuids.length === this.#places.length) this.#grow();
+    return number;
   }
 
   uuid(number: number): string {
     return this.#uuids[number] as string;
   }
-}
 
-/** Whether the bytes from an offset on are a uuid, which is in lower case, in any case. */
-function isUuidAt(uuid: string, { bytes }: Bytes, from: number): boolean {
-  for (let at = 0; at < uuidLength; at++) {
-    const byte = bytes[from + at] as number;
-    // The bit that makes a letter small, and changes nothing else.
-    if (uuid.charCodeAt(at) !== (byte | ((byte & 0x40) >> 1))) return false;
+  /** Returns the place of the uuid at an offset, in any case: that of its number, or a free one. */
+  #placeOf(given: Bytes, from: number): number {
+    const last = this.#places.length - 1;
+    // The lowest bit of the hash is always set.
+    let place = (hashOf(given, from, from + uuidLength, true) >>> 1) & last;
+    for (let known; (known = this.#places[place] as number) > 0; place = (place + 1) & last)
+      if (this.#isOf(known - 1, given, from)) break;
+    return place;
   }
-  return true;
+
+  #isOf(number: number, { view }: Bytes, from: number): boolean {
+    for (let at = 0; at < uuidLength; at += 4) {
+      const word = view.getInt32(from + at, true);
+      // The bit that makes a letter small, and changes nothing else.
+      const small = word | ((word & 0x40404040) >>> 1);
+      if (small !== this.#bytes.view.getInt32(number * uuidLength + at, true)) return false;
+    }
+    return true;
+  }
+
+  #grow(): void {
+    const { bytes } = this.#bytes;
+    this.#bytes = viewOf(Buffer.concat([bytes], 2 * bytes.length));
+    this.#places = new Int32Array(2 * this.#places.length);
+    for (let number = 0; number < this.#uuids.length; number++)
+      this.#places[this.#placeOf(this.#bytes, number * uuidLength)] = number + 1;
+  }
 }
 
 /** The bytes that mean something in JSON and in tables. */

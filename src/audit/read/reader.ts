@@ -1,18 +1,8 @@
 import { defined } from "../../defined.ts";
 import { type Choice, timeIn } from "../columns/choose.ts";
 import { bareAddress, isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
-import {
-  ascii,
-  type Bytes,
-  TextValues,
-  type VaultTable,
-  copyOf,
-  endOfString,
-  endOfValue,
-  hashOf,
-  isAt,
-  viewOf,
-} from "./bytes.ts";
+import type { Bytes, VaultTable } from "./bytes.ts";
+import { ascii, endOfString, endOfValue, hashOf, isAt, TextValues, viewOf } from "./bytes.ts";
 import { clip } from "./clip.ts";
 import type { Action, Classifier } from "../meaning/classifier.ts";
 import { saysNothing } from "../meaning/words.ts";
@@ -161,7 +151,11 @@ export class ItemReader {
         if (at >= to) return -1;
         // As far as a value that is no text: another one may begin with what this one does.
         if (index === usual.length && index < mostUsual)
-          usual.push({ text: copyOf(given, start, at), length: at - start, key });
+          usual.push({
+            text: viewOf(Buffer.from(bytes.subarray(start, at))),
+            length: at - start,
+            key,
+          });
       }
       at =
         bytes[at - 1] === ascii.quote
@@ -254,7 +248,7 @@ export class ItemReader {
     const { vaults, classifier } = this.#layout;
     const entry = this.#entry;
     entry.time = item.time;
-    entry.vault = vaults.named(item.vault ?? "");
+    entry.vault = vaults.of(viewOf(Buffer.from(item.vault ?? "")));
     const called = classifier.actionOf(item.action, this.#inverted, this.#noOutcome);
     const meaning = classifier.meaningOf(called, item.outcome);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
@@ -279,7 +273,7 @@ export class ItemReader {
     const [from, to] = [this.#from[slot] as number, this.#to[slot] as number];
     const number = vaults.of(given, from, to);
     if (number >= 0) return number;
-    return vaults.named(vaultOf(given.bytes.toString("utf8", from, to)) ?? "");
+    return vaults.of(viewOf(Buffer.from(vaultOf(given.bytes.toString("utf8", from, to)) ?? "")));
   }
 
   #valueAt<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
