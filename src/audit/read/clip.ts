@@ -17,7 +17,7 @@ export const short = (value: string): string =>
 
 /** The texts whose conditions hold. */
 export const said = (all: Readonly<Record<string, boolean>>): string[] =>
-  Object.entries(all).flatMap(([text, is]) => (is ? [text] : []));
+  Object.keys(all).filter((text) => all[text]);
 
 /** Lists the first texts: `a, b, c and 2 more`. */
 export const listed = (texts: readonly string[], most = 3): string =>
