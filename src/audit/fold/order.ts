@@ -1,18 +1,21 @@
 import { Entry } from "../read/item.ts";
 
-/** Words of four bytes that an entry takes. */
-const width = 10;
+/** The codes of events are smaller. */
+const maxCodes = 32;
 
 /** A list of entries as rows of numbers: objects would take several times the memory. */
 export class Entries {
   count = 0;
+  /** Words of four bytes that an entry takes: an even number, for the doubles. */
+  readonly #width: number;
   #words: Int32Array;
   /** The same memory. */
   #doubles: Float64Array;
 
   /** `rows`: how many it has room for before it grows. */
-  constructor(rows = 1024) {
-    this.#words = new Int32Array(rows * width);
+  constructor(rows = 1024, { withVault = true } = {}) {
+    this.#width = withVault ? 10 : 8;
+    this.#words = new Int32Array(rows * this.#width);
     this.#doubles = new Float64Array(this.#words.buffer);
   }
 
@@ -22,40 +25,39 @@ export class Entries {
 
   /** Writes an entry over that of an index, or behind the last one that was written. */
   set(index: number, entry: Entry): void {
-    const at = index * width;
+    const at = index * this.#width;
     if (at === this.#words.length) this.#grow();
     this.#doubles[at >> 1] = entry.time;
     this.#doubles[(at >> 1) + 1] = entry.offset;
     this.#words[at + 4] = entry.line;
-    this.#words[at + 5] = entry.input;
-    this.#words[at + 6] = entry.code;
-    this.#words[at + 7] = entry.length;
-    this.#words[at + 8] = entry.idHash;
-    this.#words[at + 9] = entry.vault;
+    this.#words[at + 5] = entry.input * maxCodes + entry.code;
+    this.#words[at + 6] = entry.length;
+    this.#words[at + 7] = entry.idHash;
+    if (this.#width > 8) this.#words[at + 8] = entry.vault;
   }
 
   /** Writes an entry into an object, and returns it. */
   get(index: number, into: Entry): Entry {
-    const at = index * width;
+    const at = index * this.#width;
     into.time = this.#doubles[at >> 1] as number;
     into.offset = this.#doubles[(at >> 1) + 1] as number;
     into.line = (this.#words[at + 4] as number) >>> 0;
-    into.input = this.#words[at + 5] as number;
-    into.code = this.#words[at + 6] as number;
-    into.length = this.#words[at + 7] as number;
-    into.idHash = this.#words[at + 8] as number;
-    into.vault = this.#words[at + 9] as number;
+    into.input = Math.floor((this.#words[at + 5] as number) / maxCodes);
+    into.code = (this.#words[at + 5] as number) % maxCodes;
+    into.length = this.#words[at + 6] as number;
+    into.idHash = this.#words[at + 7] as number;
+    if (this.#width > 8) into.vault = this.#words[at + 8] as number;
     return into;
   }
 
   shift(count: number): void {
-    this.#words.copyWithin(0, count * width, this.count * width);
+    this.#words.copyWithin(0, count * this.#width, this.count * this.#width);
     this.count -= count;
   }
 
   /** Sorts the entries by time, stably. */
   sort(): void {
-    const timeAt = (index: number): number => this.#doubles[(index * width) >> 1] as number;
+    const timeAt = (index: number): number => this.#doubles[(index * this.#width) >> 1] as number;
     const order = Array.from({ length: this.count }, (_, index) => index);
     const sorted = new Entries();
     const entry = new Entry();

@@ -82,7 +82,7 @@ export class Rings {
 
   create(): Ring {
     const at = this.#count++ % ringsOnPage;
-    if (at === 0) this.#page = new Entries(ringsOnPage * this.#size);
+    if (at === 0) this.#page = new Entries(ringsOnPage * this.#size, { withVault: false });
     return new Ring(this.#page, at * this.#size, this.#size);
   }
 }
