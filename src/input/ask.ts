@@ -77,13 +77,10 @@ export async function askForStart(
   start: Start,
 ): Promise<Start> {
   if (!io.ask.isPossible || start.given?.type === "recovery") return start;
-  if (record === null && start.given === undefined)
-    io.narrator.note(`Vault ${start.uuid} is not known here.`);
+  const isNew = record === null && start.given === undefined;
+  if (isNew) io.narrator.note(`No credentials of vault ${start.uuid} are known here.`);
   const kind = start.kind ?? record?.kind ?? (await askKind(io.ask, start.operation));
-  const asked =
-    record !== null || start.given !== undefined
-      ? start
-      : { ...start, ...(await askCredentials(io, kind, start.hashedPin)) };
+  const asked = isNew ? { ...start, ...(await askCredentials(io, kind, start.hashedPin)) } : start;
   if (asked.given?.type === "recovery") return asked;
   const deviceKnown =
     asked.device !== undefined || record?.generations.some((g) => g.device !== null) === true;

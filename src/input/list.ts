@@ -122,7 +122,7 @@ const lines: Readonly<
   update: {
     schema: update,
     example:
-      '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
+      '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}, or {"uuid":"…","content":"…"}',
   },
   ack: { schema: objectOf({ uuid }, rule), example: 'a UUID, a label, or {"uuid":"…"}' },
 };

@@ -36,7 +36,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain("New credentials stored (generation 2).");
-    expect(text).toContain(`Vault ${uuid} is not known here.\n`);
+    expect(text).toContain(`No credentials of vault ${uuid} are known here.\n`);
     expect(text).not.toContain(credentials.payload);
     expect(text).not.toContain(credentials.encryptedData);
     await expectInStep(lab, machine, uuid);
