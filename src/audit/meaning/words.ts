@@ -54,14 +54,15 @@ const misleading = row(String.raw`
   (?:will|would|may|might|could|can|should|wird|werden|sera|serait|pourrait|puede|podria)(?: \w+){0,4} (?:lock|LOCKED)
   NOT(?: \w+){0,2} LOCKED|LOCKED ?[?:=] ?(?:no|false|nein|non|0)
   (?:database|db|tables?|rows?|files?|records?|accounts?|users?|benutzer\w*|konto|compte|cuenta|usuario|utilisateur|application|app|anwendung|keys?|devices?|cards?|session|ip|address|adresse|queue|transaction|documents?|merchant|client|tenant|partner|customer|owner|orders?):?(?: (?!VAULT)(?:UUID|[\w']+:?)){0,4} LOCKED
-  LOCKED by (?:another|other|a different|transaction|process|thread|session)
+  LOCKED by (?:another|other|a different|transaction|process|thread|session)|another (?:exchange|transaction|process|thread|session) has LOCKED
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the|invalid|wrong|bad)(?: \w+){0,3} SECRET
   OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|[^.;]*\((?:ldap|sasl|kerberos|saml|sso|smtp|database)[^)]*\)|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
+  (?<=^|[.;:,] ?)(?:simulat\w*|dry run|test (?:call|mode|run)) ?[-:](?! ?(?:no|false|off|0)\b)[^.;,]*
   (?<!vault )credentials(?: \((?:x )?application(?: uuid)?\)|: application(?: uuid)?$)
   (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls|hsm|kms|sim|smart ?card) pin
   VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)
-  (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|(?:en|de)cryption|header|counter|format|encoding|length|type|schema|syntax|object|field|size)`);
+  (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|(?:en|de)cryption|header|counter|format|encoding|length|type|schema|syntax|object|field|size|parameter|cookie|checksum)`);
 
 /** Why a call was refused. What comes first is taken out, before `misleading` is. */
 const rows = {
