@@ -221,7 +221,7 @@ class Search {
       countOf(outcome, (text) => outcomeOf(text, inverted) === "good") > 0;
     const times = this.#timeReader();
     const isCount = ({ name, texts }: Profile): boolean =>
-      /^(?:(?:event|item|doc)?_?c(?:oun|n)t|anzahl(?: ereignisse)?|hits|occurrences|nombre|repeat(?:s|ed|_?count)|times|recuento|aantal)(?:\(.*\))?$/i.test(
+      /^(?:(?:event|item|doc|dup)?_?c(?:oun|n)t(?: of (?:events|records|items|rows))?|number[ _]of[ _]events|anzahl(?: (?:der )?ereignisse)?|hits|oc+urrenc(?:es|ias)|nombre|repeat(?:s|ed|_?count)?|times|recuento|conteggio|aantal|quantity|frequency|h[aä]ufigkeit|suppressed)(?:\(.*\))?$/i.test(
         name,
       ) && texts.some((text, at) => Number(text) > 1 && Number(text) !== at + 1);
     const isCounted = this.#free().some(isCount);
