@@ -53,7 +53,7 @@ export interface Replay {
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const { signal, where } = options;
-  // While items are read, more room for new objects takes 20 MB, and no less time; reports need it.
+  // More room for new objects takes 20 MB, and saves no time while items are read. Reports use it.
   setFlagsFromString("--semi-space-growth-factor=1");
   const pseudonyms = new Pseudonyms(options.redact === true);
   const inputs = new Inputs();
