@@ -151,8 +151,12 @@ const timeOutNow = {
 const goesOn = ({ step, which, fault }: Plan): boolean =>
   which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
 
-const maxWaitOf = (plan: Plan): string =>
-  goesOn(plan) ? "900ms" : plan.step === "start" && plan.which !== "first" ? "6s" : "20s";
+/** A start that is repeated waits four seconds for the breaker, and then may wait for minutes; one that came too early does not. */
+const maxWaitOf = (plan: Plan): string => {
+  if (goesOn(plan)) return "900ms";
+  const waitsAgain = plan.step === "start" && plan.which !== "first";
+  return waitsAgain && !plan.fault.name.startsWith("429") ? "6s" : "20s";
+};
 
 export async function tryCase(tried: Case): Promise<Row> {
   const { operation, fault } = tried;
