@@ -66,7 +66,7 @@ async function passTo(
     timeoutMs,
     // Only a second signal ends the deliveries of a run.
     signal: reason === "exec" ? host.killed : host.interrupted,
-    onLines: (lines) => void host.stderr.write(lines, [], Infinity),
+    onLines: (lines) => void host.stderr.write(lines, [], false),
   });
   if (failure === undefined) return input;
   throw new HandoverFailure(reason, `--${reason} ${failure}`);

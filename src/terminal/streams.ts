@@ -113,15 +113,12 @@ export class MessageStream extends OutputStream {
 
   /**
    * Writes a text with secrets replaced and control characters escaped, except line ends, and the ways on below it. A terminal gets long
-   * lines wrapped, but no command; what another program has written has no end of `columns`.
+   * lines wrapped, but no command, nor (`wraps`) the lines of another program.
    */
-  async write(
-    text: string,
-    next: readonly Way[] = [],
-    columns = this.isTTY ? this.columns : undefined,
-  ): Promise<void> {
+  async write(text: string, next: readonly Way[] = [], wraps = this.isTTY): Promise<void> {
     // Only now, so that no secret is broken before it is replaced.
     const clean = printable(this.#redaction.redact(text));
+    const columns = wraps ? this.columns : undefined;
     const ways = wayLines(this.#redaction.redactValue(next), columns, clean === "" ? 0 : 2);
     const shown = columns === undefined ? clean : wrapMessage(clean, columns);
     const below = ways.map((line) => `${printableLine(line)}\n`).join("");

@@ -50,4 +50,7 @@ it("what a command of --exec prints keeps its lines", async () => {
   const { code, text } = await vaultInPty(line, { cwd: machine.home, env: machine.env }).exit;
   expect(text).toContain(`${said}\n`);
   expect(code).toBe(0);
+  const long = "cat > /dev/null; yes w | head -n 200000 | tr '\\n' ' '; echo";
+  const { stderr } = await machine.ok("get", uuid, "--exec", long);
+  expect(stderr.length).toBeGreaterThan(400_000);
 });
