@@ -91,7 +91,7 @@ export const status = command({
     const uuids = [...new Set(found.map(({ uuid }) => uuid))];
     if (uuids.length > 0)
       throw new VaultError("finding", found.map(({ what }) => what).join("; "), {
-        next: [wayTo`vault status ${uuids.length === 1 ? uuids : []}`],
+        next: uuids.slice(0, 3).map((uuid) => wayTo`vault status ${uuid}`),
       });
     if (asked === undefined) sayNext(io.narrator, toDo);
   },

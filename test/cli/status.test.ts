@@ -138,7 +138,6 @@ describe("a status tells the truth", () => {
     }
     const any = await machine.vault("status", uuid, "--fail-on", "any");
     expectExit(any, found.length === 0 ? 0 : 17);
-    expect(any.stderr).not.toMatch(/next: vault status$/m);
     return { is: status, found };
   }
   const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
@@ -222,7 +221,8 @@ describe("a status tells the truth", () => {
     await machine.ok("get", held.uuid, "--no-ack");
     expect(await seen(machine, held.uuid)).toEqual({ is: "held", found: ["pending"] });
     const both = await machine.vault("status", "--fail-on", "any");
-    expect(both.stderr).toMatch(/ is pending.*\n(?: .*\n)* {2}next: vault status\n$/);
+    for (const { uuid } of [held, doubtful])
+      expect(both.stderr).toContain(`  next: vault status ${uuid}\n`);
     const error = { at: new Date().toISOString(), code: "gone", message: "unknown vault" };
     editVaults(join(machine.stateDir, "vault.db"), ({ vault, uuid }) => {
       if (uuid === doubtful.uuid) vault.lastError = error;
