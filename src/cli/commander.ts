@@ -220,11 +220,15 @@ function messageOf(code: string, message: string, command: CliCommand): string {
 const takesProgram = ({ registeredArguments: terms }: CliCommand): boolean =>
   (terms as CliArgument[]).some(({ values }) => values?.from === "programs");
 
-/** @throws `usage` unless just the program to run stands behind `--`: else its words would be taken for ours, or ours for its own */
+/** @throws `usage` if a program to run does not begin behind `--`, or an argument in front of that is missing */
 export function checkProgram(command: CliCommand, argv: readonly string[]): void {
-  const ours = command.args.length - argv.length + argv.indexOf("--") + 1;
-  if (!takesProgram(command) || ours === command.registeredArguments.length - 1) return;
-  throw usageError(command, "", "the program to run comes after --, with its own options");
+  const { args, registeredArguments: terms } = command;
+  const end = argv.indexOf("--");
+  const ours = args.length - (argv.length - end - 1);
+  if (!takesProgram(command) || (end >= 0 && ours === terms.length - 1)) return;
+  if (end >= 0 && ours < terms.length - 1)
+    command.error(`missing required argument '${terms[ours]?.name()}'`);
+  command.error("the program to run comes after --, with its own options");
 }
 
 /** The help of a command, behind `vault run VAULT -- CMD` of one that runs a program. */

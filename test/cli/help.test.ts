@@ -185,7 +185,7 @@ describe("what was probably meant", () => {
     ["run x --env N=label env -i", "unknown option '-i'", /next: vault run VAULT -- CMD\n/],
     ["run x --stdin cat", "the program to run comes after --", /next: vault run VAULT -- CMD\n/],
     ["run x true -- cat", "the program to run comes after --", / vault run VAULT -- CMD\n/],
-    ["run -- cat x", "the program to run comes after --", / vault run VAULT -- CMD\n/],
+    ["run -- cat x", "missing required argument 'vault'", / vault run VAULT -- CMD\n/],
     ["sandbox exec sh -- -c true", "the program to run comes after --", / exec -- CMD\n/],
     ["get --json=true", "--json takes no value\n", /next: vault get --help\n/],
     ["get x --out --dry-run", "--out argument missing\n", /next: vault get --help\n/],
