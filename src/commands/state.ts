@@ -73,8 +73,8 @@ const move = command({
       document,
       `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
     );
-    const where = isShared(to) ? "on every machine, which needs the same key; or" : "or";
-    const note = `${where} --state, VAULTSVC_STATE if given`;
+    const where = isShared(to) ? "on every machine, which needs the same key" : "on this machine";
+    const note = `${where}, if neither --state nor VAULTSVC_STATE is given`;
     io.narrator.note("", [noted(wayTo`vault config set state ${to}`, note)]);
   },
 });

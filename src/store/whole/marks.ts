@@ -66,7 +66,8 @@ export function checkHere(place: string, marks: Marks): void {
 /** The error for a state that was or is being moved. `isThere`: the new place surely has it. */
 export function notHere(place: string, { fence, moved }: Marks, isThere = false): VaultError {
   const to = (moved ?? fence)?.to ?? "another place";
-  const there = noted(command`vault config set state ${to}`, "or --state, VAULTSVC_STATE if given");
+  const unless = "if neither --state nor VAULTSVC_STATE is given";
+  const there = noted(command`vault config set state ${to}`, unless);
   const [what, ways]: [string, Way[]] =
     moved === null
       ? [`the move of the state from ${place} to ${to} was interrupted`, waysToEnd(place, to)]
