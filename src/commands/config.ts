@@ -139,7 +139,7 @@ function everySetting({ io: { host }, settings }: App): ShownSetting[] {
 }
 
 function asTable(
-  { settings, profile }: Document<"config list">,
+  { settings, profile, profiles }: Document<"config list">,
   origin: boolean,
   view: View,
 ): string {
@@ -150,8 +150,9 @@ function asTable(
   ]);
   const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, view);
   if (!view.isTTY) return table;
-  if (settings.length === 0) return `Profile ${profile} has no settings.\n`;
-  return `Profile ${profile}\n${table}`;
+  const others = profiles.filter((name) => name !== profile).join(", ");
+  const title = `Profile ${profile}${others === "" ? "" : ` (others: ${others})`}`;
+  return settings.length === 0 ? `${title} has no settings.\n` : `${title}\n${table}`;
 }
 
 const set = command({

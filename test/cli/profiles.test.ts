@@ -14,6 +14,7 @@ import { errorOf, machineFor, readJson, type Machine } from "../support/machine.
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
 import { commandsOf } from "../support/help.ts";
+import { vaultInPty } from "../support/pty.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -430,4 +431,14 @@ describe.concurrent("a sealed apiKey", () => {
     expectError(clear, "state", /is stored in plain text/);
     expect(clear.stderr).not.toContain(apiKey);
   });
+});
+
+it("on a terminal the settings of a profile stand below the names of the others", async () => {
+  const machine = bare();
+  for (const name of ["default", "staging", "production"])
+    await machine.ok(...init, "--profile", name, "--no-input");
+  const list = ["config", "list", "--profile", "staging"];
+  const { code, text } = await vaultInPty(list, { cwd: machine.home, env: machine.env }).exit;
+  expect(text).toMatch(/^Profile staging \(others: default, production\)\n/);
+  expect(code).toBe(0);
 });
