@@ -18,6 +18,16 @@ async function expiredHere(): Promise<World> {
   return world;
 }
 
+/** A vault whose acknowledgements went unanswered until the token was dead. */
+async function inDoubt(lost: "request-lost" | "response-lost"): Promise<World> {
+  const world = await knownVault();
+  world.weather = ["fine", ...Array.from({ length: 12 }, () => lost)];
+  await run(world, "get");
+  world.time += 61_000;
+  await ack(world);
+  return world;
+}
+
 describe("what is left at ②, not delivered", () => {
   it("get starts again with the old pair, and no read is used up unseen", async () => {
     const world = await knownVault(3);
@@ -166,11 +176,7 @@ describe("left at ③", () => {
   );
 
   it("in doubt, nothing is spent where the guard would refuse", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];
-    await run(world, "get");
-    world.time += 61_000;
-    await ack(world);
+    const world = await inDoubt("request-lost");
     world.weather = ["request-lost"];
     expect((await run(world, "get")).code).toBe("network");
     const sent = world.sandbox.requests().length;
@@ -180,11 +186,7 @@ describe("left at ③", () => {
   });
 
   it("in doubt, a refusal of one of two pairs accuses nobody", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "response-lost" as const)];
-    await run(world, "get");
-    world.time += 61_000;
-    await ack(world);
+    const world = await inDoubt("response-lost");
     const { error } = await run(world, "get", { generation: 1 });
     expect(error?.code).toBe("rejected");
     expect(error?.message).not.toContain("another machine");
@@ -261,11 +263,7 @@ describe("left at ③", () => {
   });
 
   it("in doubt with both refused, an import is the way on, and says who has used the vault since", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];
-    await run(world, "get");
-    world.time += 61_000;
-    await ack(world);
+    const world = await inDoubt("request-lost");
     const foreign = world.colleague(
       await world.hold(async ({ session }) => await session.credentials(1)),
     );
